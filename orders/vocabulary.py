@@ -114,6 +114,7 @@ class EventKind(StrEnum):
     EDITED = "edited"
     HURRIED = "hurried"
     PRIORITY_SET = "priority_set"
+    VERSION_CHANGED = "version_changed"
     SETTLED_DONE = "settled_done"
     SETTLED_NOT_DONE = "settled_not_done"
     SETTLED_COMPENSATED = "settled_compensated"
@@ -257,7 +258,7 @@ class MessageState(StrEnum):
 class TokenScope(StrEnum):
     """What an API token may do, beyond what its account may do: the account must be allowed to as well.
 
-    Every token has `read`. `compensate` covers cancelling and refunding, and acts on many orders at once; `priority`
+    Every token has `read`. `compensate` covers cancelling orders, and acts on many orders at once; `priority`
     lets orders overtake those of the default priority.
     """
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb.environment import ConfigError, Environment, invalid, next_port
+from sasweb.environment import BIND, ConfigError, Environment, invalid, next_port
 from sasweb.limits import DEFAULTS, Limits, read_limits
 from sasweb.public_hosts import Network, is_public, is_within, read_literal, read_networks
 
@@ -43,6 +43,7 @@ class Config:
     debug: bool
     allowed_hosts: list[str]
     businesses: tuple[str, ...]
+    default_workflow: str
     supervisor_period: float
     failure_threshold: int
     probe_period: float
@@ -69,7 +70,7 @@ def read(environment: Environment | None = None) -> Config:
     env = environment or Environment()
     var_dir = env.folder("VAR_DIR", PROJECT_DIR / "var")
     sandbox = env.host_port("SANDBOX_BIND", "127.0.0.1:9000")
-    bind = env.host_port("BIND", "127.0.0.1:8000")
+    bind = env.host_port("BIND", BIND)
     if bind in (sandbox, next_port(sandbox)):
         raise invalid("SANDBOX_BIND", sandbox, "a port that, like the next one up, is not BIND's")
     networks = _networks(env, "WEBHOOK_NETWORKS")
@@ -88,6 +89,7 @@ def read(environment: Environment | None = None) -> Config:
         debug=debug,
         allowed_hosts=env.texts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], of="host names"),
         businesses=_businesses(env, "BUSINESSES"),
+        default_workflow=env.text("DEFAULT_WORKFLOW"),  # checked by the registry, which knows the names
         supervisor_period=env.number("SUPERVISOR_PERIOD", 2.0, lowest=0.1, highest=5),
         failure_threshold=env.whole("FAILURE_THRESHOLD", 3, lowest=1, highest=100),
         probe_period=env.number("PROBE_PERIOD", 15.0, lowest=0.1, highest=600),
@@ -105,16 +107,9 @@ def read(environment: Environment | None = None) -> Config:
         watchdog=env.flag("WATCHDOG", True),
         limits=_limits(env, "LIMITS"),
         trusted_proxies=_networks(env, "TRUSTED_PROXIES"),
-        public_url=env.url("PUBLIC_URL", f"http://{reachable_host_port(bind)}"),
+        public_url=env.public_url(),
         require_second_factor=env.flag("REQUIRE_SECOND_FACTOR", not debug),
     )
-
-
-def reachable_host_port(bind: str) -> str:
-    """The HOST:PORT at which a client on this machine reaches a server that listens on `bind`, maybe on all
-    interfaces."""
-    host, _, port = bind.rpartition(":")
-    return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
 
 
 def _networks(env: Environment, name: str) -> tuple[Network, ...]:

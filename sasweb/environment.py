@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 
 from environs import Env, EnvError
 
+BIND = "127.0.0.1:8000"
+"""Where the web server listens by default."""
+
 
 class ConfigError(ValueError):
     """Raised when an environment variable has an invalid value.
@@ -79,6 +82,11 @@ class Environment:
             raise invalid(name, value, f"HOST:PORT, for example {default}")
         return value
 
+    def public_url(self) -> str:
+        """The url of this installation, without a slash at its end: where a remote service calls back, for example."""
+        bind = self.host_port("BIND", BIND)
+        return self.url("PUBLIC_URL", f"http://{reachable_host_port(bind)}")
+
     def token(self, name: str, default: str = "") -> str:
         """A secret that a remote service takes as a bearer token; may be empty. No error shows it."""
         value = self.text(name, default)
@@ -116,6 +124,13 @@ class Environment:
 def invalid(name: str, value: str, expected: str) -> ConfigError:
     """The error of a variable with an invalid value."""
     return ConfigError(f"{name}={value!r} is not valid; expected {expected}")
+
+
+def reachable_host_port(bind: str) -> str:
+    """The HOST:PORT at which a client on this machine reaches a server that listens on `bind`, maybe on all
+    interfaces."""
+    host, _, port = bind.rpartition(":")
+    return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
 
 
 def next_port(host_port: str) -> str:

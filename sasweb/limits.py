@@ -40,6 +40,7 @@ DEFAULTS: Limits = {
         ("search.account", 120, MINUTE),
         ("export.account", 30, HOUR),
         ("waits.account", 600, MINUTE),
+        ("refusals.account", 100, HOUR),
         ("streams.address", 300, MINUTE),
     )
 }

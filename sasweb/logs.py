@@ -19,8 +19,8 @@ MOST_OF_A_KIND = 60
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that could break or overwrite a line where it is read. The formatter escapes line feeds itself."""
-LINKS = re.compile(r"(/o/|/account/sign-up/|/account/reset/[^/\s]+/)[^/\s\"']{16,}")
-"""Paths with a secret, which opens an order or an account."""
+LINKS = re.compile(r"(/o/|/callbacks/|/account/sign-up/|/account/reset/[^/\s]+/)[^/\s\"']{16,}")
+"""Paths with a secret, which opens an order or an account, or answers a call."""
 
 SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,

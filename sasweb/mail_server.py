@@ -6,14 +6,16 @@ With a user name, or with the scheme smtps, nothing is sent before the connectio
 import asyncio
 import contextlib
 import ssl
-from email.utils import parseaddr
+from email.headerregistry import Address
+from email.policy import default as email_policy
 from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiosmtplib
+import django
 from django.core.mail import EmailMessage
-from django.core.mail.message import sanitize_address
+from django.utils.encoding import punycode
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 TIMEOUT = 5.0
@@ -30,12 +32,9 @@ class NotSentError(Exception):
 
 def send(url: str, email: EmailMessage) -> None:
     """Hands one email, to one recipient, to the mail server at `url`. Raises `NotSentError`."""
-    encoding = email.encoding or "utf-8"
     try:
         message = b"".join(line + b"\r\n" for line in email.message().as_bytes().splitlines())
-        sender, recipient = (
-            parseaddr(sanitize_address(mailbox, encoding))[1] for mailbox in (email.from_email, email.to[0])
-        )
+        sender, recipient = _address(email.from_email), _address(email.to[0])
     except ValueError as error:  # a line break in a header, or an invalid email
         raise NotSentError(str(error), is_final=True) from error
     try:
@@ -47,16 +46,30 @@ def send(url: str, email: EmailMessage) -> None:
 def settings(url: str) -> dict[str, Any]:
     """The mail server as Django's settings, for whatever sends email through them."""
     parts = urlsplit(url)
+    options = {
+        "host": parts.hostname,
+        "port": _port(url),
+        "username": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "use_ssl": parts.scheme == "smtps",
+        "use_tls": bool(parts.username) and parts.scheme != "smtps",
+        "timeout": TIMEOUT,
+    }
+    if django.VERSION >= (6, 1):
+        return {"MAILERS": {"default": {"BACKEND": BACKEND, "OPTIONS": options}}}
+    names = {"username": "HOST_USER", "password": "HOST_PASSWORD"}
     return {
         "EMAIL_BACKEND": BACKEND,
-        "EMAIL_HOST": parts.hostname,
-        "EMAIL_PORT": _port(url),
-        "EMAIL_HOST_USER": unquote(parts.username or ""),
-        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
-        "EMAIL_USE_SSL": parts.scheme == "smtps",
-        "EMAIL_USE_TLS": bool(parts.username) and parts.scheme != "smtps",
-        "EMAIL_TIMEOUT": TIMEOUT,
+        **{f"EMAIL_{names.get(name, name.upper())}": value for name, value in options.items()},
     }
+
+
+def _address(mailbox: str) -> str:
+    """The email address of a mailbox such as `Shop <shop@example.org>`, its domain in ASCII. Raises `ValueError`."""
+    addresses = email_policy.header_factory("To", mailbox).addresses
+    if len(addresses) != 1 or not addresses[0].domain:
+        raise ValueError(f"not an email address: {mailbox!r}")
+    return Address(username=addresses[0].username, domain=punycode(addresses[0].domain)).addr_spec
 
 
 async def _send(url: str, message: bytes, *, sender: str, recipient: str) -> None:

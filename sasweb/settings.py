@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     *CONFIG.businesses,
 ]
 BUSINESSES = CONFIG.businesses
+DEFAULT_WORKFLOW = CONFIG.default_workflow
 OWN_SETTINGS = OwnSettings(BUSINESSES)
 
 MIDDLEWARE = [
@@ -210,6 +211,7 @@ if not DEBUG:
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
+    "postgres.E005",  # of django.contrib.postgres we use fields and indexes only; the app asks for types on connecting
     "security.W005",  # HSTS for subdomains is not ours to decide
     "security.W008",  # the proxy redirects to https; doing so here would break probes over http
     "security.W021",  # HSTS preload is for the domain's owner to request
@@ -241,6 +243,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {
@@ -249,7 +252,7 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# EMAIL_BACKEND, EMAIL_HOST and so on.
+# MAILERS; before Django 6.1, EMAIL_BACKEND, EMAIL_HOST and so on.
 globals().update(mail_server.settings(CONFIG.email_url))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = CONFIG.email_from
 

@@ -12,6 +12,7 @@ urlpatterns = [
     path("api/", include("orders.api.urls")),
     path("callbacks/", include("orders.api.callback_urls")),
     path("console/", include("orders.console.urls")),
+    path("", include("orders.order_page.urls")),
     *(path("", include(module.__name__)) for module in registry.own_modules("urls")),
     # If no business has a page there.
     path("", login_not_required(RedirectView.as_view(pattern_name="console:overview"))),

@@ -1,7 +1,8 @@
-"""A laboratory: it books instruments for each sample, and publishes a report.
+"""A laboratory: two instruments analyse each sample, a person reviews what they have found, a report is published.
 
-export BUSINESSES=orders.shop,examples.lab
 .venv/bin/python -m examples.lab.standin                                in one terminal,
-bin/up                                                                  in another, and in a third
+BUSINESSES=orders.shop,examples.lab bin/up                              in another, and in a third
 .venv/bin/python manage.py register_sample S-1 chromatography B-7
+
+Then accept or reject it on the console's page "Decisions".
 """

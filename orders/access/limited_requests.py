@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
@@ -34,10 +35,12 @@ POSTED: Mapping[str, tuple[str, ...]] = {
     "account:sign-up": ("sign_up.address", *EMAILS),
     "account:forgotten": EMAILS,
     "shop:find-order": EMAILS,
-    "shop:guest-order-renew": ("emails.address",),
+    "order:guest-renew": ("emails.address",),
 }
-"""The limits that a POST to each page counts for. The checkout's depend on who orders."""
+"""The limits that a POST to each page counts for. The checkout's depend on who orders for whom."""
 EXPORTS = frozenset({"console:orders-csv", "console:alerts-csv", "console:audit-csv"})
+EXPORTED = ("console:bulk", "csv")
+"""The page that is an export if its `format` asks for it."""
 SEARCH = "q"
 """The query parameter of every search."""
 
@@ -71,14 +74,20 @@ def limits_of(request: HttpRequest) -> tuple[str, ...]:
     if page.startswith("api:"):
         return ()
     if request.method == "POST":
-        if page == "shop:checkout":
-            return CUSTOMER if request.user.is_authenticated else GUEST
-        return POSTED.get(page, ())
-    if page in EXPORTS:
+        return _checkout_limits(request) if page == "shop:checkout" else POSTED.get(page, ())
+    if page in EXPORTS or (page, request.GET.get("format")) == EXPORTED:
         return ("export.account",)
     if request.GET.get(SEARCH):
         return ("search.account" if page.startswith(("console:", "admin:")) else "search.address",)
     return ()
+
+
+def _checkout_limits(request: HttpRequest) -> tuple[str, ...]:
+    """A customer has confirmed her own email address, but may enter somebody else's."""
+    if not isinstance(request.user, User):
+        return GUEST
+    is_own = _recipient(request) == normalise(request.user.email)
+    return CUSTOMER if is_own else (*CUSTOMER, "checkout.recipient")
 
 
 def subjects(request: HttpRequest, limits: Iterable[str]) -> Iterator[Subject]:

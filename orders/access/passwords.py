@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from zxcvbn import zxcvbn
@@ -21,14 +22,16 @@ _LOCK = threading.Lock()
 
 
 class NotEasyToGuessValidator:
-    """Refuses what a guesser tries early: common passwords and words with digits, repeats, sequences, rows of keys,
-    dates, and what is known of the account."""
+    """Refuses what a guesser tries early: the most common passwords, words with digits, repeats, sequences, rows of
+    keys, dates, and what is known of the account."""
+
+    def __init__(self) -> None:
+        self._common = CommonPasswordValidator().passwords
+        """The 20,000 most common, of all languages, which come with Django."""
 
     def validate(self, password: str, user: Any = None) -> None:
         """Raises `ValidationError`."""
-        with _LOCK:
-            estimate = zxcvbn(password[:ESTIMATED], user_inputs=[*OUR_WORDS, *_words_about(user)])
-        if estimate["score"] < LEAST_SCORE:
+        if password.lower().strip() in self._common or self._score(password, user) < LEAST_SCORE:
             raise ValidationError(
                 _(
                     "This password is easy to guess. Choose a few words that only you would put together, or have a"
@@ -36,6 +39,10 @@ class NotEasyToGuessValidator:
                 ),
                 code="password_easy_to_guess",
             )
+
+    def _score(self, password: str, user: Any) -> int:
+        with _LOCK:
+            return int(zxcvbn(password[:ESTIMATED], user_inputs=[*OUR_WORDS, *_words_about(user)])["score"])
 
     def get_help_text(self) -> str:
         return _(

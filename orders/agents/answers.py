@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import aiohttp
-
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 
 LONGEST_RETRY_AFTER = 3_600.0
@@ -84,6 +82,8 @@ def classify(
 
 
 def _classify_exception(error: Exception) -> Fault:
+    import aiohttp  # noqa: PLC0415 - the roles that call nobody start sooner
+
     kind = type(error).__name__
     match error:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():

@@ -8,10 +8,8 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode, urlsplit
-
-import aiohttp
 
 from orders.agents.answers import classify as classify
 from orders.agents.answers import read_error, read_object, retry_after_seconds
@@ -19,12 +17,12 @@ from orders.agents.tls import client_tls
 from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
 from orders.engine.errors import Refused, Transient, Unresolved
 
+if TYPE_CHECKING:
+    from orders.agents.connections import Connections
+
 CALL_TIMEOUT = 5.0
 """Seconds that one call may take, from waiting for a connection to the last byte of the answer. A step's complete-by
 time, 30 s by default, has room for a few of them."""
-
-MOST_CONNECTIONS = 2_000
-"""Connections to one remote service at most: more than any agent's capacity, so that capacity is the limit."""
 
 IDLE_CONNECTION = 4.0
 """Seconds for which an idle connection is kept. Many servers close theirs after 5 s, and a call that meets that moment
@@ -41,8 +39,6 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OWN_HEADERS = frozenset(
     {"accept", "accept-encoding", "authorization", "content-length", "content-type", "host"}
 )
-_TELLING = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.ClientResponseError)
-"""The errors that hold a url or headers with their credentials, so they must not be in a traceback."""
 
 
 def unknown_operation(request: Request) -> Refused:
@@ -84,14 +80,14 @@ class Remote:
                 f"key_header={key_header!r}: must be the name of a header that is free for the key"
             )
         self._base_url = base_url.rstrip("/")
-        self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._timeout = timeout
         self._key_header = key_header
         self._key_field = key_field
         self._tls = client_tls(certificate=certificate, key_file=key_file, ca=ca)
         if self._tls is not None and not base_url.lower().startswith("https://"):
             raise ValueError("certificate, key_file and ca need a url that starts with https://")
         self._headers, self._secrets = _credentials(base_url, token)
-        self._session: aiohttp.ClientSession | None = None
+        self._connections: Connections | None = None
 
     async def post(self, path: str, *, key: str, body: Json, as_form: bool = False) -> dict[str, Any]:
         """Makes one call and returns the answer's JSON object. Raises a `Fault` if it fails (see `classify`).
@@ -122,9 +118,9 @@ class Remote:
 
     async def close(self) -> None:
         """Closes the connections. A later call opens new ones."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        connections, self._connections = self._connections, None
+        if connections is not None:
+            await connections.close()
 
     async def _send(self, method: str, path: str, *, key: str, body: Json, as_form: bool) -> dict[str, Any]:
         """Makes a call that carries the key. Raises `ValueError` if the body has the key's own field already."""
@@ -141,28 +137,19 @@ class Remote:
         return await self._call(method, path, json=content, headers=headers)
 
     async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        url = f"{self._base_url}/{path}"
-        try:
-            async with self._connections().request(method, url, allow_redirects=False, **options) as response:
-                raw = await _read_capped(response)
-        except _TELLING as error:
-            raise classify(error) from None
-        except _LostConnection as lost:
-            raise classify(lost.error) from lost.error
-        except (aiohttp.ClientError, OSError) as error:
-            raise classify(error) from error
-        if not 200 <= response.status < 300:
+        answer = await self._open().call(method, f"{self._base_url}/{path}", **options)
+        if not 200 <= answer.status < 300:
             raise classify(
-                response.status,
-                details=read_error(self._without_secrets(raw or b"")),
-                retry_after=retry_after_seconds(response.headers, now=datetime.now(UTC)),
+                answer.status,
+                details=read_error(self._without_secrets(answer.body or b"")),
+                retry_after=retry_after_seconds(answer.headers, now=datetime.now(UTC)),
             )
-        if raw is None:
+        if answer.body is None:
             raise Unresolved("answer_too_large", f"the answer is larger than {LARGEST_ANSWER} bytes")
-        if response.status == 204:
+        if answer.status == 204:
             return {}
         try:
-            return read_object(raw)
+            return read_object(answer.body)
         except ValueError as error:
             raise Transient("bad_answer", "the answer is not a JSON object that can be kept") from error
 
@@ -171,21 +158,18 @@ class Remote:
             raw = raw.replace(secret, b"(secret)")
         return raw
 
-    def _connections(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=MOST_CONNECTIONS, keepalive_timeout=IDLE_CONNECTION, ssl=self._tls or True
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
+    def _open(self) -> "Connections":
+        if self._connections is None:
+            from orders.agents.connections import Connections  # noqa: PLC0415 - the roles that call nobody start sooner
+
+            self._connections = Connections(
                 timeout=self._timeout,
-                # A compressed answer may be small on the wire and a gigabyte in memory, so we neither ask for one nor
-                # unpack one.
-                auto_decompress=False,
+                idle=IDLE_CONNECTION,
+                largest=LARGEST_ANSWER,
                 headers=self._headers,
-                middlewares=[_send_once],
+                tls=self._tls,
             )
-        return self._session
+        return self._connections
 
 
 def write_form(fields: Json) -> str:
@@ -217,34 +201,3 @@ def _credentials(base_url: str, token: str) -> tuple[Mapping[str, str], list[byt
             raise ValueError("token: the url has a password already, and a call can carry only one of them")
         headers["Authorization"] = f"Bearer {token}"
     return headers, [secret.encode() for secret in {token, password or "", unquote(password or "")} if secret]
-
-
-class _LostConnection(aiohttp.ClientError):
-    """Raised when a connection is lost once something may have been sent."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-async def _send_once(
-    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Keeps aiohttp from sending a GET or PUT again by itself when its connection is lost."""
-    try:
-        return await send(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _LostConnection(error) from error
-
-
-async def _read_capped(response: aiohttp.ClientResponse) -> bytes | None:
-    """Reads the body. Returns None if it is larger than `LARGEST_ANSWER`, and closes the connection."""
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > LARGEST_ANSWER:
-            response.close()
-            return None
-    return bytes(body)

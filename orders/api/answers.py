@@ -3,11 +3,13 @@
 from rest_framework import serializers
 
 from orders.api.fields import Strict, Text
-from orders.api.problems import ProblemError, invalid
+from orders.api.problems import ProblemError, invalid, pointed
 from orders.services.answers import (
     AlreadyAnsweredError,
     AnswerError,
     AnswerTooLargeError,
+    BadAnswerError,
+    IncompleteResultError,
     NothingWaitsError,
     TooLateError,
 )
@@ -37,5 +39,11 @@ class AnswerIn(Strict):
 
 def problem_of(refusal: AnswerError) -> ProblemError:
     """The problem with which this answer is refused."""
+    if isinstance(refusal, IncompleteResultError):
+        gaps = {name: f"This {gap}." for name, gap in refusal.gaps.items()}
+        return ProblemError("validation_failed", str(refusal), errors=list(pointed({"result": gaps})))
     code = next((code for kind, code in CODES.items() if isinstance(refusal, kind)), None)
-    return invalid(str(refusal), pointer="") if code is None else ProblemError(code, str(refusal))
+    if code is not None:
+        return ProblemError(code, str(refusal))
+    where = refusal.where if isinstance(refusal, BadAnswerError) else ""
+    return invalid(str(refusal), pointer=f"/{where}" if where else "")

@@ -53,6 +53,6 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
             "description": (
                 "`Token <token>`. A token has scopes and an expiry date. `read` reads, `orders` places and cancels the "
                 "account's own orders and deletes its messages, `priority` places orders with a priority above 5, "
-                "`operate` acts on one step or agent, and `compensate` cancels and refunds, and acts on many orders."
+                "`operate` acts on one step or agent, and `compensate` cancels orders, and acts on many."
             ),
         }

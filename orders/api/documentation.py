@@ -9,7 +9,7 @@ from orders.api import representations
 from orders.api.answers import AnswerIn
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.requests import order_schema
+from orders.api.requests import ORDER_SCHEMA
 
 NEW_ORDER = {
     "lines": [{"sku": "tidal-lines", "quantity": 2}],
@@ -46,7 +46,11 @@ PENDING_ORDER = {
         }
     ],
     "steps": [],
-    "links": {"self": f"/api/v1/orders/{ORDER_ID}", "events": f"/api/v1/orders/{ORDER_ID}/events"},
+    "links": {
+        "self": f"/api/v1/orders/{ORDER_ID}",
+        "events": f"/api/v1/orders/{ORDER_ID}/events",
+        "progress": f"/api/v1/orders/{ORDER_ID}/progress",
+    },
 }
 
 
@@ -88,7 +92,7 @@ PLACE_ORDER: dict[str, Any] = {
             response=True,
         ),
     ],
-    "request": order_schema(),
+    "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": [
         OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),
@@ -127,9 +131,9 @@ CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
     "summary": "Cancel an order",
     "description": (
-        "Cancels an order and refunds it. You can cancel an order until its payment is taken. After a 202 response the "
-        "order's `goal` is `compensate`; once everything is reversed, its `state` is `compensated`. Repeating the "
-        "request has no further effect."
+        "Cancels an order, and refunds what was paid. You can cancel an order until its point of no return. After a "
+        "202 response the order's `goal` is `compensate`; once everything is reversed, its `state` is `compensated`. "
+        "Repeating the request has no further effect."
     ),
     "tags": ["orders"],
     "parameters": [ETAG],
@@ -146,6 +150,17 @@ LIST_EVENTS: dict[str, Any] = {
     "parameters": [EventQuery],
     "responses": representations.EventPageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found"]},
+}
+GET_PROGRESS: dict[str, Any] = {
+    "operation_id": "get_order_progress",
+    "summary": "Retrieve what an order's customer reads of it",
+    "description": (
+        "For your own page of an order: where it is and its stages, in words for customers. They may change with time "
+        "alone, when what was promised is late. `Accept-Language` chooses the language."
+    ),
+    "tags": ["orders"],
+    "responses": representations.ProgressOut,
+    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }
 LIST_MESSAGES: dict[str, Any] = {
     "operation_id": "list_messages",
@@ -165,8 +180,9 @@ ANSWER_CALL: dict[str, Any] = {
     "summary": "Answer a call later",
     "description": (
         "For remote services that have taken a call and answer it later, once. The token in the URL is what they were "
-        "given with the call, and the only proof that is asked for. Send either a `result`, which is any JSON object, "
-        "or an `error`, which refuses the call for good."
+        "given with the call, and the only proof that is asked for. Send either a `result`, a JSON object, or an "
+        "`error`, which refuses the call for good. A result must hold the fields that the workflow declares; if it "
+        "does not, `errors` names what is missing, and the token can still be used."
     ),
     "tags": ["callbacks"],
     "request": AnswerIn,

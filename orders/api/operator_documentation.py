@@ -95,12 +95,12 @@ RESUBMIT_STEP = _act("resubmit_step", "Resubmit a failed step", ReasonIn)
 SKIP_STEP = _act("skip_step", "Skip a step", NeededReasonIn)
 COMPENSATE_ORDER = _act(
     "compensate_order",
-    "Cancel and refund an order",
+    "Cancel an order",
     CompensationIn,
     description=(
-        f"Reverses every step of an order. To confirm, send the word `{WORD}` as `confirm`. If the customer's payment "
-        "has been taken, or may have been, send the order's total instead, in plain figures such as `39.00`. Without "
-        "the right confirmation nothing changes."
+        f"Reverses every step of an order, which also refunds what was paid. To confirm, send the word `{WORD}` as "
+        "`confirm`. If the customer's payment has been taken, or may have been, send the order's total instead, in "
+        "plain figures such as `39.00`. Without the right confirmation nothing changes."
     ),
 )
 LIST_DECISIONS: dict[str, Any] = {
@@ -118,9 +118,9 @@ DECIDE = _act(
     DecisionIn,
     *ANSWERED,
     description=(
-        "The first answer counts. A choice with `compensates` has the whole order cancelled and refunded: it needs a "
-        "token that also has the scope `compensate`, a note, and the `confirm` that *Cancel and refund an order* asks "
-        "for. The audit log records each request."
+        "The first answer counts. A choice with `compensates` has the whole order cancelled: it needs a token that "
+        "also has the scope `compensate`, a note, and the `confirm` that *Cancel an order* asks for. The audit log "
+        "records each request."
     ),
 )
 REPORT_EVENT = _act(
@@ -130,7 +130,8 @@ REPORT_EVENT = _act(
     *ANSWERED,
     "body_too_large",
     description=(
-        "The first report counts, and `result` becomes the result of the step. The audit log records each request."
+        "The first report counts, and `result` becomes the result of the step. It must hold the fields that the "
+        "workflow declares; `errors` names those that are missing. The audit log records each request."
     ),
 )
 PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn)

@@ -81,7 +81,7 @@ class BulkActionOut(Out):
 
 
 class ChoiceOut(Out):
-    """What may be chosen. With `compensates` it has the whole order cancelled and refunded."""
+    """What may be chosen. With `compensates` it has the whole order cancelled."""
 
     choice = serializers.CharField(source="name")
     compensates = serializers.BooleanField()

@@ -36,7 +36,7 @@ class DecisionIn(Strict):
 
 
 class EventIn(Strict):
-    """What came with an outside event: any JSON object."""
+    """What came with an outside event: a JSON object with the fields that the workflow declares, if it declares any."""
 
     result = serializers.DictField()
 

@@ -4,7 +4,7 @@ from django.urls import path
 
 from orders.api import operator_views as views
 
-STEP = "orders/<uuid:order_id>/steps/<slug:step>"
+STEP = "orders/<uuid:order_id>/steps/<str:step>"
 
 urlpatterns = [
     path("alerts", views.Alerts.as_view(), name="alerts"),

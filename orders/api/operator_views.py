@@ -99,6 +99,7 @@ class Alerts(OperatorView):
             group=query["group"],
             kind=query["kind"],
             agent=query["agent"],
+            subject=query["subject"],
             before=query["cursor"],
             limit=query["page_size"],
         )
@@ -217,7 +218,7 @@ class StepSkip(StepAct):
 
 @extend_schema_view(post=extend_schema(**operator_documentation.COMPENSATE_ORDER))
 class OrderCompensation(ActView):
-    """Cancels and refunds an order."""
+    """Cancels an order."""
 
     scope = TokenScope.COMPENSATE
     body = CompensationIn
@@ -230,7 +231,9 @@ class Decisions(OperatorView):
     @extend_schema(**operator_documentation.LIST_DECISIONS)
     def get(self, request: Request) -> Response:
         query = read_query(DecisionQuery, request)
-        page = open_decisions(after=query["cursor"], limit=query["page_size"], now=now())
+        page = open_decisions(
+            subject=query["subject"], after=query["cursor"], limit=query["page_size"], now=now()
+        )
         return render_page(representations.DecisionPageOut, request, page, key=lambda row: row.position)
 
 

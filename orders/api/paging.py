@@ -42,7 +42,13 @@ class PageQuery(Query):
     )
 
 
-class OrderQuery(PageQuery):
+class SubjectQuery(PageQuery):
+    """Selects by what an order is about."""
+
+    subject = PrintableText(default="", help_text="Only results of orders with exactly this subject.")
+
+
+class OrderQuery(SubjectQuery):
     """Selects orders."""
 
     state = Choice(
@@ -52,7 +58,7 @@ class OrderQuery(PageQuery):
     cursor = OrderCursor(default=None, help_text=CURSOR_HELP)
 
 
-class DecisionQuery(PageQuery):
+class DecisionQuery(SubjectQuery):
     """Selects decisions."""
 
     cursor = OrderCursor(default=None, help_text=CURSOR_HELP)
@@ -86,7 +92,7 @@ class AlertGroupQuery(PageQuery):
     cursor = NumberCursor(min_value=0, max_value=LARGEST_ID, default=None, help_text=CURSOR_HELP)
 
 
-class AlertQuery(AlertGroupQuery):
+class AlertQuery(AlertGroupQuery, SubjectQuery):
     """Selects alerts."""
 
     group = Digits(min_value=0, max_value=LARGEST_ID, default=None, help_text="Only alerts in this group.")

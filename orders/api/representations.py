@@ -9,8 +9,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
+from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
 from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.wording.customers.stages import STATES
 
 
 class Out(serializers.Serializer[Any]):
@@ -43,9 +45,10 @@ class LinkOut(Out):
 
 
 class OrderLinksOut(LinkOut):
-    """The URLs of an order and its history."""
+    """The URLs of an order, its history, and what its customer reads of it."""
 
     events = serializers.CharField()
+    progress = serializers.CharField()
 
 
 class ErrorOut(Out):
@@ -109,7 +112,36 @@ class OrderOut(Out):
 
     @extend_schema_field(OrderLinksOut)
     def get_links(self, order: CustomerOrder) -> Mapping[str, str]:
-        return {"self": order_url(order.id), "events": reverse("api:order-events", args=[order.id])}
+        return {
+            "self": order_url(order.id),
+            "events": reverse("api:order-events", args=[order.id]),
+            "progress": reverse("api:order-progress", args=[order.id]),
+        }
+
+
+class StageOut(Out):
+    """A stage of an order: `at` is when it was done."""
+
+    title = serializers.CharField()
+    state = serializers.ChoiceField(choices=list(STATES))
+    at = serializers.DateTimeField(allow_null=True)
+
+
+class ProgressOut(Out):
+    """What an order's customer reads of it, in the words of its kind and the language that you ask for.
+
+    `situation` says the same in one fixed word, and `status` in one or two for people. `declined_until` is until when
+    the customer may change something, such as how to pay; null while nothing waits for that.
+    """
+
+    situation = serializers.ChoiceField(choices=list(Situation))
+    status = serializers.CharField(source="word")
+    headline = serializers.CharField()
+    sentences = serializers.ListField(child=serializers.CharField())
+    stages = StageOut(many=True)
+    is_late = serializers.BooleanField()
+    may_cancel = serializers.BooleanField()
+    declined_until = serializers.DateTimeField(allow_null=True)
 
 
 class EventOut(Out):

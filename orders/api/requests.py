@@ -8,13 +8,14 @@ from functools import cache
 from typing import Any
 
 from django.utils.http import parse_etags
-from drf_spectacular.utils import PolymorphicProxySerializer
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 
 from orders.api.fields import OneLine, Strict, Token, Whole
 from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
+from orders.api.schema import WORKFLOW
 from orders.business import BadOrderError, OrderKind, registry
 from orders.business.placing import NewOrder
 from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
@@ -24,6 +25,9 @@ from orders.selectors.response_queues import queue_of
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
 ROW = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*:")
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+
+
+KIND_HELP = "Which kind of order it is."
 
 
 class SubjectText(OneLine):
@@ -40,12 +44,20 @@ class SubjectText(OneLine):
         return text
 
 
+class WorkflowName(OneLine):
+    """The name of one workflow, as the OpenAPI document says it. Only orders of the default kind need not have it."""
+
+    def __init__(self, name: str, *, is_default: bool) -> None:
+        options = {"default": name} if is_default else {}
+        help_text = f"{KIND_HELP} An order that names none is of this one." if is_default else KIND_HELP
+        super().__init__(help_text=help_text, **options)
+        extend_schema_field({"type": "string", WORKFLOW: name})(self)  # type: ignore[type-var]
+
+
 class CommonIn(Strict):
     """What every order may have. `workflow` names its kind, `reply_to` a response queue."""
 
-    workflow = OneLine(
-        default="", help_text="Which kind of order it is. Without it, the first of the kinds here."
-    )
+    workflow = OneLine(default="", help_text=KIND_HELP)
     subject = SubjectText(
         max_length=LONGEST_SUBJECT, default="", help_text="What the order is about, in your own words."
     )
@@ -76,14 +88,28 @@ def body_of(name: str) -> type[Strict] | None:
     return type(f"New{own.__name__}", (own, CommonIn), members)
 
 
-def order_schema() -> Any:
-    """What the OpenAPI document says of the body of a new order: the bodies of all kinds."""
-    bodies = [body_of(kind.name) or CommonIn for kind in registry.kinds() if kind.is_open_to_clients]
-    if len(bodies) < 2:
-        return bodies[0] if bodies else CommonIn
-    return PolymorphicProxySerializer(
-        component_name="NewOrder", serializers=bodies, resource_type_field_name=None
-    )
+def order_bodies() -> list[type[Strict]]:
+    """What the OpenAPI document says of the body of a new order: the bodies of the kinds that are open to clients."""
+    return [_documented(kind) for kind in _open_kinds()] or [CommonIn]
+
+
+ORDER_SCHEMA = PolymorphicProxySerializer(
+    component_name="NewOrder", serializers=order_bodies, resource_type_field_name=None
+)
+
+
+def _open_kinds() -> list[type[OrderKind]]:
+    return [kind for kind in registry.kinds() if kind.is_open_to_clients]
+
+
+def _documented(kind: type[OrderKind]) -> type[Strict]:
+    """The body of an order of this kind, with the name of its workflow, which only orders of another kind need."""
+    own = body_of(kind.name)
+    free = f"A new order of the workflow {kind.name}. Its other members are its data, as that workflow takes them."
+    workflow = WorkflowName(kind.name, is_default=kind is registry.default_kind())
+    members = {"__doc__": own.__doc__ if own else free, "__module__": __name__, "workflow": workflow}
+    name = "".join(part.capitalize() for part in re.split(r"\W+", kind.name))
+    return type(f"New{name}", (own or CommonIn,), members)
 
 
 def client_id(request: Request) -> int:
@@ -116,11 +142,12 @@ def read_order(request: Request) -> NewOrder:
 def _kind_of(body: object) -> type[OrderKind]:
     name = body.get("workflow") if isinstance(body, Mapping) else None
     kind = (
-        registry.first_kind() if name is None else registry.find_kind(name if isinstance(name, str) else "")
+        registry.default_kind() if name is None else registry.find_kind(name if isinstance(name, str) else "")
     )
     if kind is None or not kind.is_open_to_clients:
-        names = ", ".join(sorted(kind.name for kind in registry.kinds() if kind.is_open_to_clients))
-        raise ValidationError({"workflow": [f"There is no such workflow. This must be one of {names}."]})
+        names = ", ".join(sorted(kind.name for kind in _open_kinds()))
+        allowed = f" This must be one of {names}." if names else ""
+        raise ValidationError({"workflow": [f"There is no such workflow.{allowed}"]})
     return kind
 
 

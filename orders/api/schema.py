@@ -1,4 +1,4 @@
-"""Adds the scope and the problems of each operation to the OpenAPI document."""
+"""Adds the scope and the problems of each operation to the OpenAPI document, and the names of the workflows."""
 
 from typing import Any
 
@@ -40,6 +40,10 @@ PROBLEM_SCHEMA = {
 }
 
 
+WORKFLOW = "x-workflow"
+"""The key of the one workflow that a field stands for in a body's documentation."""
+
+
 class ScopedSchema(AutoSchema):
     """Says which scope an operation needs, in its description and as `x-scope`."""
 
@@ -63,6 +67,18 @@ def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
             for status in sorted({PROBLEMS[code].status for code in codes}):
                 here = [code for code in codes if PROBLEMS[code].status == status]
                 operation["responses"][str(status)] = _response(here)
+    return result
+
+
+def name_workflows(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Gives each body of a new order the name of its workflow, as an enumeration of one.
+
+    Not earlier, since `postprocess_schema_enums` would move those of several bodies into one component.
+    """
+    for schema in result.get("components", {}).get("schemas", {}).values():
+        workflow = schema.get("properties", {}).get("workflow", {})
+        if WORKFLOW in workflow:
+            workflow["enum"] = [workflow.pop(WORKFLOW)]
     return result
 
 

@@ -8,6 +8,7 @@ from rest_framework.throttling import BaseThrottle
 
 from orders.access.addresses import read_ip_address
 from orders.access.limits import LimitedError, Subject, take
+from orders.api.requests import read_wait
 
 
 class LimitThrottle(BaseThrottle):
@@ -31,16 +32,18 @@ class LimitThrottle(BaseThrottle):
 
 def _subjects(request: Request) -> Iterator[Subject]:
     page = request.resolver_match.view_name if request.resolver_match else ""
-    account = str(request.user.pk or "")
-    if not account:
-        address = read_ip_address(request)
-        if address and page == "api:products" and request.query_params:
+    account, address = str(request.user.pk or ""), read_ip_address(request)
+    if page == "api:products" and request.query_params:
+        if account:
+            yield "search.account", account
+        elif address:
             yield "search.address", address
-        if address and page == "callbacks:answer":
-            yield "callbacks.address", address
+    if page == "callbacks:answer" and address:
+        yield "callbacks.address", address
+    if not account:
         return
     if page == "api:orders" and request.method == "POST":
         yield "orders.account", account
         yield "orders.token", str(getattr(request.auth, "pk", "") or account)
-    if "wait=" in request.headers.get("Prefer", "") or "wait" in request.query_params:
+    if read_wait(request) or "wait" in request.query_params:
         yield "waits.account", account

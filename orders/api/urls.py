@@ -24,6 +24,7 @@ version_1: list[URLPattern | URLResolver] = [
     path("orders/<uuid:order_id>", views.OrderDetail.as_view(), name="order"),
     path("orders/<uuid:order_id>/cancel", views.OrderCancellation.as_view(), name="order-cancel"),
     path("orders/<uuid:order_id>/events", views.OrderEvents.as_view(), name="order-events"),
+    path("orders/<uuid:order_id>/progress", views.OrderProgress.as_view(), name="order-progress"),
     path("response-queues/<queue:name>/messages", views.QueueMessages.as_view(), name="queue-messages"),
     path(
         "response-queues/<queue:name>/messages/<int:message_id>",

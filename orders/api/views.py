@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, ValidationError
@@ -23,9 +24,10 @@ from orders.api.waiting import ROOM
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError
 from orders.business.submissions import DEFAULT_PRIORITY
+from orders.fields.locales import reader_locale
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors import orders as order_selectors
-from orders.selectors import response_queues
+from orders.selectors import response_queues, tracked_orders
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
 from orders.services import placing
@@ -34,6 +36,7 @@ from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
 from orders.vocabulary import TokenScope
+from orders.wording.customers.progress import progress
 
 
 class Orders(APIView):
@@ -48,6 +51,7 @@ class Orders(APIView):
             customer_id=requests.client_id(request),
             state=query["state"],
             placed_after=query["placed_after"],
+            subject=query["subject"],
             before=query["cursor"],
             limit=query["page_size"],
         )
@@ -128,6 +132,18 @@ class OrderEvents(APIView):
         return render_page(
             representations.EventPageOut, request, page, key=lambda event: event.id, parameter="after"
         )
+
+
+class OrderProgress(APIView):
+    """What an order's customer reads of it."""
+
+    @extend_schema(**documentation.GET_PROGRESS)
+    def get(self, request: Request, order_id: UUID) -> Response:
+        tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=requests.client_id(request))
+        if tracked is None:
+            raise NotFound
+        seen = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
+        return Response(representations.ProgressOut.render(seen))
 
 
 class QueueMessages(APIView):

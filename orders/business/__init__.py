@@ -8,10 +8,12 @@ A business is a Django app with two modules, found as `admin.py` is, in the pack
 Everything that the two need is here and in `orders.agents`.
 """
 
-from orders.business.fields import Attribute, Field, FieldType
+from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
 from orders.business.kinds import Draft, Line, OrderKind, Profile
 from orders.business.reading import BadOrderError
+from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
+from orders.engine.moving import Move
 from orders.engine.waits import Decision, Delay, OutsideEvent
 from orders.fields.money import Money
 from sasweb.environment import Environment
@@ -19,7 +21,10 @@ from sasweb.environment import Environment
 __all__ = [
     "Attribute",
     "BadOrderError",
+    "Charge",
+    "ChargeWords",
     "Compensation",
+    "CustomerWords",
     "Decision",
     "Delay",
     "Draft",
@@ -29,10 +34,16 @@ __all__ = [
     "Json",
     "Line",
     "Money",
+    "Move",
     "OrderKind",
     "OutsideEvent",
     "Profile",
     "Remedy",
+    "ResultField",
+    "ResultType",
+    "Situation",
+    "SituationWords",
+    "StageWords",
     "Step",
     "Workflow",
 ]

@@ -4,12 +4,15 @@ A step declares the names of its fields (`Step.editable`); its kind of order kno
 by the same rules as a submission's, so an edit cannot ask for anything that could not have been ordered.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from orders.business import registry
 from orders.business.fields import Field
 from orders.business.reading import BadOrderError
+from orders.business.words import CustomerWords
 from orders.engine.branches import declared_name
+from orders.engine.contracts import ResultField
 from orders.engine.waits import Decision
 
 
@@ -26,6 +29,12 @@ def customer_editable(workflow: str, version: int, step: str) -> frozenset[str]:
     """Returns the fields that a customer may change while the step waits for her."""
     declaration = registry.find_step(workflow, version, step)
     return frozenset(declaration.customer_editable) if declaration else frozenset()
+
+
+def result_fields(workflow: str, version: int, step: str) -> tuple[ResultField, ...]:
+    """Returns what the step's result must hold; nothing if this release does not have the workflow."""
+    declaration = registry.find_step(workflow, version, step)
+    return declaration.result if declaration else ()
 
 
 def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:
@@ -53,9 +62,9 @@ def read(workflow: str, name: str, value: object) -> Any:
     return kind.read_field(name, value)
 
 
-def points_of_no_return(workflow: str, version: int) -> frozenset[str]:
-    """Returns the steps that end the customer's right to cancel, once one has been dispatched."""
-    return _steps(workflow, version, "is_point_of_no_return")
+def is_point_of_no_return(workflow: str, version: int, step: str) -> bool:
+    """Whether the customer's right to cancel ends once this stored step has been dispatched."""
+    return declared_name(step) in _steps(workflow, version, "is_point_of_no_return")
 
 
 def charging_steps(workflow: str, version: int) -> frozenset[str]:
@@ -63,7 +72,31 @@ def charging_steps(workflow: str, version: int) -> frozenset[str]:
     return _steps(workflow, version, "takes_value")
 
 
+def charging_workflows() -> frozenset[str]:
+    """Returns the names of the workflows that have such a step, in any version."""
+    names = {name for name, version in registry.workflows() if charging_steps(name, version)}
+    return frozenset(names)
+
+
+def reserving_steps(workflow: str, version: int) -> frozenset[str]:
+    """Returns the steps that reserve the order's value, and release it when they are compensated."""
+    return _steps(workflow, version, "reserves_value")
+
+
+def customer_words(workflow: str) -> CustomerWords:
+    """Returns what the customers of a workflow's orders see; the general words if this release does not have it."""
+    kind = registry.find_kind(workflow)
+    return kind.customer_words if kind else CustomerWords()
+
+
+def newest_steps(workflow: str) -> Sequence[str]:
+    """Returns the names of the steps of an order that is inserted now; none if this release lacks the workflow."""
+    declaration = registry.newest_workflows().get(workflow)
+    return [step.name for step in declaration.steps] if declaration else []
+
+
 def _steps(workflow: str, version: int, flag: str) -> frozenset[str]:
-    declaration = registry.workflows().get((workflow, version))
+    """The steps with a flag. Of a version that has gone, those of the newest, since steps keep their names."""
+    declaration = registry.workflows().get((workflow, version)) or registry.newest_workflows().get(workflow)
     steps = declaration.steps if declaration else ()
     return frozenset(step.name for step in steps if getattr(step, flag))

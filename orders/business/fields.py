@@ -1,7 +1,11 @@
-"""The fields of an order that people see and change: their names, labels and types. Pure."""
+"""The fields of an order, and of its steps' results, that people see and change: names, labels and types. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from orders.engine.contracts import ResultField, ResultType
+
+__all__ = ["Attribute", "Field", "FieldType", "ResultField", "ResultType"]
 
 
 class FieldType(StrEnum):

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
@@ -24,7 +24,14 @@ from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.models import Order, OrderLine
 
-LONGEST_TITLE, LONGEST_ATTRIBUTE, LONGEST_SKU, LONGEST_LINE = 200, 240, 40, 120
+
+def _width(column: Any) -> int:
+    return int(column.max_length)
+
+
+LONGEST_TITLE = _width(Order._meta.get_field("title"))
+LONGEST_ATTRIBUTE = _width(getattr(Order._meta.get_field("attributes"), "base_field"))  # noqa: B009 - of an array
+LONGEST_SKU, LONGEST_LINE = (_width(OrderLine._meta.get_field(name)) for name in ("sku", "title"))
 """In characters: an order's title, an attribute with its name, and the code and the title of a line."""
 LARGEST_NUMBER, LARGEST_AMOUNT = 2**31 - 1, 2**63 - 1
 """Of a quantity or a price, and of an order's value, in minor units."""
@@ -39,7 +46,7 @@ class OrderIntake:
     workflow that its submission names."""
 
     newest: Mapping[str, Workflow] = field(default_factory=registry.newest_workflows)
-    unnamed: str = field(default_factory=lambda: registry.first_kind().name)
+    unnamed: str = field(default_factory=lambda: registry.default_kind().name)
 
     def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         """Answers each submission, in the order given, and inserts the orders that it accepts.
@@ -141,7 +148,7 @@ def _check(profile: Profile) -> None:
 def kind_of(body: Mapping[str, object]) -> type[OrderKind]:
     """The kind of the order that a submission describes. Raises `BadOrderError` if this release has no such kind."""
     name = body.get("workflow")
-    kind = registry.first_kind() if name is None else registry.find_kind(str(name))
+    kind = registry.default_kind() if name is None else registry.find_kind(str(name))
     if kind is None:
         raise BadOrderError(f"there is no workflow {shown(name)}.", where="workflow")
     return kind

@@ -11,8 +11,10 @@ from django.db.models import Model
 from orders.business.fields import Attribute, Field
 from orders.business.reading import BadOrderError
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
+from orders.business.words import CustomerWords
 from orders.engine.contracts import Json, Workflow
 from orders.engine.intakes import Submission
+from orders.engine.moving import Move
 from orders.fields.money import Money
 from sasweb.environment import Environment
 
@@ -80,12 +82,20 @@ class OrderKind:
     """What operators may edit. A step names those that its request has in `Step.editable`."""
     attributes: ClassVar[Sequence[Attribute]] = ()
     """What its orders are searched by, beside their id, title, email, value and lines."""
+    customer_words: ClassVar[CustomerWords] = CustomerWords()
+    """What its customers see of it, and in which words."""
+    templates: ClassVar[str] = ""
+    """The folder of its own templates of an order's page, which extend those of the same names in `order`:
+    `page.html`, `progress.html` and `cancel.html`. Any of them may be missing."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
     has_older_fingerprints: ClassVar[bool] = False
     """Whether its idempotency keys were used before there were several kinds, so that their records lack its name."""
     personal: ClassVar[Sequence[str]] = ()
     """Where its data name a person, as in `ship_to.name`: what is replaced everywhere when a customer is erased."""
+
+    moves: ClassVar[Sequence[Move]] = ()
+    """How unfinished orders may move from one version to a later one. None moves by itself: an operator moves them."""
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:

@@ -18,7 +18,8 @@ from orders.business.kinds import OrderKind
 from orders.engine.branches import declared_name
 from orders.engine.contracts import Agent, Step, Workflow, Workflows
 from orders.engine.errors import WorkflowError
-from sasweb.environment import ConfigError, Environment
+from orders.engine.moving import Journey, check_move
+from sasweb.environment import ConfigError, Environment, invalid
 
 AgentMaker = Callable[[Environment], Sequence[Agent]]
 
@@ -34,13 +35,13 @@ class _Found:
 
 
 def kinds() -> Sequence[type[OrderKind]]:
-    """Every kind of order, the installation's first kind first."""
+    """Every kind of order, in the order of the packages."""
     return tuple(_found().kinds.values())
 
 
-def first_kind() -> type[OrderKind]:
-    """The kind of an order that names none."""
-    return kinds()[0]
+def default_kind() -> type[OrderKind]:
+    """The kind of an order that names none: that of `DEFAULT_WORKFLOW`, or the first."""
+    return _found().kinds[settings.DEFAULT_WORKFLOW] if settings.DEFAULT_WORKFLOW else kinds()[0]
 
 
 def find_kind(name: str) -> type[OrderKind] | None:
@@ -56,6 +57,15 @@ def workflows() -> Workflows:
 def newest_workflows() -> Mapping[str, Workflow]:
     """The newest version of each workflow, by name: what new orders take."""
     return {name: workflow for (name, _), workflow in workflows().items()}
+
+
+def find_journey(name: str, from_version: int, to_version: int) -> Journey | None:
+    """The way on which orders move between two versions of a workflow; None if its kind declares none."""
+    kind = find_kind(name)
+    for move in kind.moves if kind else ():
+        if (move.from_version, move.to_version) == (from_version, to_version):
+            return Journey(move, workflows()[name, from_version], workflows()[name, to_version])
+    return None
 
 
 def find_step(workflow: str, version: int, step: str) -> Step | None:
@@ -108,6 +118,8 @@ def _found() -> _Found:
         raise WorkflowError(
             f"no kind of order is declared in the workflows of {', '.join(settings.BUSINESSES)}"
         )
+    if settings.DEFAULT_WORKFLOW not in ("", *kinds_by_name):
+        raise invalid("DEFAULT_WORKFLOW", settings.DEFAULT_WORKFLOW, f"one of {', '.join(kinds_by_name)}")
     agents = _make(makers)
     inquiring = frozenset(name for name, agent in agents.items() if hasattr(agent, "inquire"))
     versions = [
@@ -115,6 +127,8 @@ def _found() -> _Found:
         for kind in kinds_by_name.values()
         for workflow in _versions(kind, environment)
     ]
+    for kind in kinds_by_name.values():
+        _check_words(kind, versions)
     return _Found(
         kinds=kinds_by_name,
         makers=makers,
@@ -130,6 +144,15 @@ def _check_names(kind: type[OrderKind]) -> None:
             raise WorkflowError(
                 f"{kind.name}: the attribute {attribute.name!r} must have a name of small letters, digits and _"
             )
+
+
+def _check_words(kind: type[OrderKind], versions: Sequence[Workflow]) -> None:
+    """Raises `WorkflowError` if what customers read is about steps that none of the kind's versions has."""
+    steps = {step.name for workflow in versions if workflow.name == kind.name for step in workflow.steps}
+    try:
+        kind.customer_words.check(steps)
+    except WorkflowError as error:
+        raise WorkflowError(f"{kind.name}: {error}") from error
 
 
 def _kinds_in(module: ModuleType) -> Sequence[type[OrderKind]]:
@@ -161,7 +184,8 @@ def _make(makers: Sequence[AgentMaker]) -> dict[str, Agent]:
 
 
 def _versions(kind: type[OrderKind], environment: Environment) -> Sequence[Workflow]:
-    """A kind's versions, in the order in which they were made. Raises `WorkflowError` if they are not."""
+    """A kind's versions, in the order in which they were made. Raises `WorkflowError` if they are not, or if orders
+    could not move between them as the kind declares."""
     versions = list(kind.versions(environment))
     numbers = [workflow.version for workflow in versions]
     if not numbers or numbers != sorted(set(numbers)):
@@ -170,6 +194,9 @@ def _versions(kind: type[OrderKind], environment: Environment) -> Sequence[Workf
         )
     if any(workflow.name != kind.name for workflow in versions):
         raise WorkflowError(f"{kind.name}: every version must have this name")
+    by_number = {workflow.version: workflow for workflow in versions}
+    for move in kind.moves:
+        check_move(move, by_number, kind.name)
     return versions
 
 

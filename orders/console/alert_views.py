@@ -18,6 +18,7 @@ from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import NoSuchGroupError
 from orders.vocabulary import BulkState
+from orders.wording.cancelling import cancel_words
 
 IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 
@@ -55,6 +56,7 @@ def _group_page(
     if group is None:
         raise Http404
     at = now()
+    cause = alert_groups.group_summary(group, now=at)
     query = GroupAlertsForm(request.GET)
     history = alert_groups.group_history(group)
     running = next((action for action in history.actions if action.state in IN_PROGRESS), None)
@@ -63,7 +65,8 @@ def _group_page(
         "console/alerts/group.html",
         {
             "group": group,
-            "cause": alert_groups.group_summary(group, now=at),
+            "cause": cause,
+            "cancel": cancel_words(has_money=cause is not None and alerts.group_has_money(cause)),
             "closed": query.shows_closed,
             "page": alerts.alerts_of_group(group, closed=query.shows_closed, after=query.position),
             "is_first": not query.position,

@@ -28,6 +28,7 @@ from orders.services.operators.bulk import (
 )
 from orders.services.operators.bulk_control import NoSuchActionError, TooLateError
 from orders.vocabulary import BulkItemState
+from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
 
 ACTS = {
     "pause": (bulk_control.pause, "Paused. No more orders are started until you resume it."),
@@ -61,6 +62,7 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
         "console/bulk/action.html",
         {
             "progress": progress,
+            "cancel": WITHOUT_MONEY,
             "items": bulk.item_page(action_id, state=query.chosen_state, after=query.position),
             "state": query.chosen_state,
             "is_first": query.position is None,
@@ -168,6 +170,7 @@ def _preview_page(
         "console/bulk/new.html",
         {
             "selection": selection,
+            "cancel": cancel_words(has_money=bulk_selection.has_money(selection)),
             "form": form,
             "count": count,
             "archived": bulk_selection.count_archived(selection, now=now()),

@@ -5,33 +5,30 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import ADMINISTER, OPERATE
+from orders.business import editing
 from orders.console.flash import show_result
 from orders.console.forms.fields import first_error
-from orders.console.forms.orders import (
-    COMPENSATED,
-    DONE,
-    DecisionForm,
-    PriorityForm,
-    ResubmitForm,
-    RetryForm,
-    SettleForm,
-    TypedForm,
-)
+from orders.console.forms.orders import DecisionForm, PriorityForm, ResubmitForm, RetryForm, TypedForm
+from orders.console.forms.settling import COMPENSATED, DONE, SettleForm
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
-from orders.console.order_lookup import read_page, step_named
+from orders.console.order_lookup import read_page, readable_json, step_named
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
+from orders.selectors.desk.decisions import has_order_compensated
 from orders.services.act_results import Result, ResultStatus
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import deciding, order_acts, settling
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
 from orders.vocabulary import Goal
+from orders.wording.cancelling import cancel_words
 
 
 def _act(request: HttpRequest, order_id: UUID, form: forms.Form, call: Callable[[], Result]) -> HttpResponse:
@@ -110,8 +107,13 @@ def replay(request: HttpRequest, number: int) -> HttpResponse:
 
 @act(OPERATE)
 def decide(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    """Decides for a step that waits for a person, with a choice that needs no confirmation."""
+    """Decides for a step that waits for a person, or asks to confirm a choice that has the order compensated."""
     form, operator = DecisionForm(request.POST, step=step), actor(request)
+    if form.is_valid():
+        choice, reason = form.cleaned_data["choice"], form.cleaned_data["reason"]
+        if has_order_compensated(order_id=order_id, step=step, choice=choice):
+            url = reverse("console:step-decide-confirmed", args=[order_id, step])
+            return redirect(f"{url}?{urlencode({'choice': choice, 'reason': reason})}")
     return _act(
         request,
         order_id,
@@ -127,18 +129,20 @@ def decide(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
 
 
 def _ask_to_confirm_decision(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    return _decision_page(request, order_id, step, TypedForm(word=confirmation(order_id).typed))
+    form = TypedForm(word=confirmation(order_id).typed, reason=request.GET.get("reason", ""))
+    return _decision_page(request, order_id, step, form)
 
 
 def _decision_page(request: HttpRequest, order_id: UUID, step: str, form: TypedForm) -> HttpResponse:
     order, choice = read_page(order_id), request.GET.get("choice", "")
-    shown = step_named(order, step)
+    shown, terms = step_named(order, step), confirmation(order_id)
     context = {
         "console_order": order,
         "step": shown,
         "choice": choice,
         "is_open": choice in [candidate.name for candidate in shown.compensating_choices],
-        "confirmation": confirmation(order_id),
+        "confirmation": terms,
+        "cancel": cancel_words(has_money=terms.has_money),
         "form": form,
     }
     return render(request, "console/orders/decide.html", context, status=422 if form.errors else 200)
@@ -163,7 +167,7 @@ def _decide_confirmed(request: HttpRequest, order_id: UUID, step: str) -> HttpRe
 
 
 decide_confirmed = ask_then_act(needs(OPERATE, require_safe(_ask_to_confirm_decision)), _decide_confirmed)
-"""Explains that a choice has the order cancelled and refunded, asks for confirmation, and decides."""
+"""Explains that a choice has the order compensated, asks for confirmation, and decides."""
 
 
 def _ask_to_skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
@@ -197,7 +201,13 @@ def _ask_to_compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> HttpResponse:
-    context = {"console_order": read_page(order_id), "confirmation": confirmation(order_id), "form": form}
+    terms = confirmation(order_id)
+    context = {
+        "console_order": read_page(order_id),
+        "confirmation": terms,
+        "cancel": cancel_words(has_money=terms.has_money),
+        "form": form,
+    }
     status = 422 if form.errors else 200
     return render(request, "console/orders/compensate.html", context, status=status)
 
@@ -216,14 +226,24 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 compensate = ask_then_act(needs(OPERATE, require_safe(_ask_to_compensate)), _compensate)
-"""Explains what cancelling and refunding an order means, asks for confirmation, and compensates the order."""
+"""Explains what compensating an order means, asks for confirmation, and compensates the order."""
 
 
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
-    inquiry = step_named(order, step).inquiry
-    form = SettleForm(is_compensation=_is_compensation(order), finding=inquiry.detail if inquiry else None)
-    return _settle_page(request, order, step, form)
+    return _settle_page(request, order, step, _settle_form(order, step))
+
+
+def _settle_form(order: ConsoleOrder, name: str, data: QueryDict | None = None) -> SettleForm:
+    step, facts = step_named(order, name), order.detail.order
+    assert facts is not None
+    return SettleForm(
+        data,
+        is_compensation=_is_compensation(order),
+        fields=editing.result_fields(facts.workflow, facts.version, name),
+        finding=step.inquiry.detail if step.inquiry else None,
+        answer=step.answer,
+    )
 
 
 def _is_compensation(order: ConsoleOrder) -> bool:
@@ -235,6 +255,7 @@ def _settle_page(request: HttpRequest, order: ConsoleOrder, step: str, form: Set
         "console_order": order,
         "step": step_named(order, step),
         "is_compensation": _is_compensation(order),
+        "answer": readable_json(step_named(order, step).answer),
         "form": form,
     }
     return render(request, "console/orders/settle.html", context, status=422 if form.errors else 200)
@@ -243,7 +264,7 @@ def _settle_page(request: HttpRequest, order: ConsoleOrder, step: str, form: Set
 @act(ADMINISTER, confirmed=True)
 def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
-    form = SettleForm(request.POST, is_compensation=_is_compensation(order))
+    form = _settle_form(order, step, request.POST)
     if not form.is_valid():
         return _settle_page(request, order, step, form)
     result = _call(lambda: _settle_as(form, request, order_id, step))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orders.selectors.desk.timeline import AttemptOutcome, Lane, Span, SpanKind
+from orders.wording.events import AWAITED
 
 LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
 """The left edge of the axis (step names go before it), the whole width, and the heights of the top margin, a row and a
@@ -25,18 +26,34 @@ TONES = {
     AttemptOutcome.FAILED: "bad",
     AttemptOutcome.TIMED_OUT: "warn",
     AttemptOutcome.UNDER_WAY: "busy",
+    AttemptOutcome.TAKEN: "busy",
+    AttemptOutcome.RECALLED: "back",
+    AttemptOutcome.DEFERRED: "back",
 }
+WAITS = {SpanKind.WAIT: "wait", SpanKind.AWAITED: "awaited"}
+LEGEND = {
+    "good": "done",
+    "busy": "running",
+    "warn": "no answer",
+    "bad": "failed",
+    "idle": "compensated",
+    "back": "handed back",
+    "wait": "waiting for the next attempt",
+    "awaited": "waiting for a person, an event, a time or a later answer",
+}
+"""What each tone means. Those of the waits and of what was handed back are patterns, which need no colour."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A span as a bar. `tone` is a colour of the design system, or `wait`."""
+    """A span as a bar. `tone` is one of `LEGEND`; `awaited` says what was awaited from outside."""
 
     x: float
     width: float
     tone: str
     span: Span
     seconds: float
+    awaited: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +78,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """The whole chart."""
+    """The whole chart. `legend` explains the tones that occur in it."""
 
     width: int
     height: int
@@ -70,6 +87,7 @@ class Chart:
     bar: int
     rows: list[Row]
     marks: list[Mark]
+    legend: dict[str, str]
 
 
 class _Axis:
@@ -133,19 +151,27 @@ def draw(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> Chart | 
         for number, lane in enumerate(lanes)
     ]
     bottom = TOP + ROW * len(rows)
+    tones = {bar.tone for row in rows for bar in row.bars}
     return Chart(
-        width=WIDTH, height=bottom + 24, left=LEFT, bottom=bottom, bar=BAR, rows=rows, marks=axis.marks()
+        width=WIDTH,
+        height=bottom + 24,
+        left=LEFT,
+        bottom=bottom,
+        bar=BAR,
+        rows=rows,
+        marks=axis.marks(),
+        legend={tone: words for tone, words in LEGEND.items() if tone in tones},
     )
 
 
 def _bar(span: Span, axis: _Axis) -> Bar:
     x, end = axis.x(span.begins), axis.x(span.ends)
-    tone = "wait" if span.kind is SpanKind.WAIT else TONES.get(span.outcome, "idle")
     width = end - x if span.kind is SpanKind.WAIT else max(end - x, LEAST)
     return Bar(
         x=min(x, WIDTH - 12 - LEAST),
         width=round(width, 1),
-        tone=tone,
+        tone=WAITS.get(span.kind) or TONES[span.outcome],
         span=span,
         seconds=(span.ends - span.begins).total_seconds(),
+        awaited=AWAITED.get(span.awaits, "an answer") if span.awaits else "",
     )

@@ -32,6 +32,7 @@ from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
 from orders.vocabulary import Goal
 from orders.wording import standings
+from orders.wording.cancelling import cancel_words
 from orders.wording.events import event_entry
 
 PAGE = 50
@@ -172,6 +173,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "left_out": len(detail.events) - len(events),
             "spent": detail.spent,
             "priority_form": _priority_form(order),
+            "cancel": cancel_words(has_money=order.has_money),
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "now": at,
         },

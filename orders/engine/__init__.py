@@ -83,7 +83,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
         asks for time is given it in the same way. A circuit opens on the failures of several orders; one that fails
         while others succeed has its own counted.
 
-    10. Workflows are data with a version, and an order finishes on the version that it started with. A release that
+    10. Workflows are data with a version, and an order finishes on the version that it started with, unless an operator
+        moves it to a later one while nothing is in flight. What may have happened keeps its key. A release that
         does not have that version, or has changed it, leaves the order to one that has it as it was.
 
     11. Poison is isolated. After an unexpected error the orders of the pass are bisected; one that fails alone while
@@ -101,8 +102,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     it refuses for good          the step fails: the order goes into Error, or waits for a customer who can fix it
     it stays silent              the supervisor counts a failure and has it retried with the same key, after a backoff
     too often                    the step's remedy: extended waits, then Error with an alert, or compensation
-    nobody can tell its effect   after an unexpected error, or when its key may be forgotten, the step fails with that
-                                 key, and an operator resubmits it or settles it by hand
+    nobody can tell its effect   after an unexpected error, an incomplete answer, or when its key may be forgotten, the
+                                 step fails with that key, and an operator resubmits it or settles it by hand
     the order takes too long     it starts no further step; the supervisor frees it again, or ends it in Error
     the service is down          its circuit opens with one alert; its steps wait, and a ramp lets them go later
     a host dies                  its leases lapse, and another host makes the calls again with the same keys
@@ -115,7 +116,9 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 # Where each thing lives
 
     contracts, waits             what a business declares, and what its steps may wait for
+    fallbacks, results           what a step does when it fails or is reversed; what its result must hold
     errors, rows                 the tree of errors; rows as plain tuples
+    moving                       what becomes of an order's steps on a later version, or why it cannot move there
     parking, callbacks           how an awaiting step is parked; the tokens with which services answer later
     submission                   the Submitter: inserts orders with their processes and steps, or sets them aside
     scheduler/                   the Scheduler; one order's pass; pure decisions: what comes next on the way forward
@@ -132,5 +135,5 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     runtime/                     what every role runs in: loop, orderly stop, isolation, SQL, listener, time
 
 A role imports no other role, and the modules of pure decisions import neither Django nor a database:
-`tests/architecture/test_arrows.py` enforces both.
+`tests/architecture/test_engine_arrows.py` enforces both.
 """

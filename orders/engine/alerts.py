@@ -54,9 +54,10 @@ def open_alerts(alerts: Sequence[NewAlert]) -> int:
     """
     if not alerts:
         return 0
-    return run(
-        _OPEN, [recordset({**alert._asdict(), "pattern": message_pattern(alert.message)} for alert in alerts)]
-    )
+    rows = [
+        {**alert._asdict(), "pattern": message_pattern(alert.message, keep=alert.subject)} for alert in alerts
+    ]
+    return run(_OPEN, [recordset(rows)])
 
 
 def open_outage(agent: str, *, code: str, message: str) -> int:

@@ -35,6 +35,15 @@ class Facts(NamedTuple):
     results: Mapping[str, Any]
 
 
+class NewItem(NamedTuple):
+    """An item's step, to be added beside the joint of that id. Its agent gets `request`."""
+
+    joint: int
+    name: str
+    agent: str
+    request: Mapping[str, Any]
+
+
 def item_name(step: str, number: int) -> str:
     """The name of a step's item. The first has number 1."""
     return f"{step}{SEPARATOR}{number}"

@@ -10,17 +10,19 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 from orders.engine.branches import Each, When, declared_name
 from orders.engine.effects import Done, Effect, EffectPage, Finding, NotDone, Unknown
 from orders.engine.errors import WorkflowError
+from orders.engine.fallbacks import Compensation, Remedy
+from orders.engine.results import ResultField, ResultType, why_not_declared
 from orders.engine.waits import Decision, Delay, OutsideEvent, Pending, Wait
 
 __all__ = [
+    "Compensation",
     "Decision",
     "Delay",
     "Done",
@@ -30,34 +32,13 @@ __all__ = [
     "NotDone",
     "OutsideEvent",
     "Pending",
+    "Remedy",
+    "ResultField",
+    "ResultType",
     "Unknown",
     "Wait",
 ]
 Json: TypeAlias = Mapping[str, Any]
-
-
-class Compensation(Enum):
-    """How a step is compensated (C10)."""
-
-    REVERSE = "reverse"
-    """The agent's `compensate` reverses its effect, once every step that depends on it has been compensated."""
-    NOTICE = "notice"
-    """A notice is sent once everything else has been compensated, whether or not the step itself ever ran."""
-    NONE = "none"
-    """It has no effect that needs reversing."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Remedy:
-    """What happens when a step's failures reach the threshold (V3, V4).
-
-    First come up to `extended_waits` more attempts, each after `wait` seconds. Then, as `then` says, the order is put
-    into Error for an operator, or compensated as a whole.
-    """
-
-    extended_waits: int = 0
-    wait: float = 300.0
-    then: Literal["error", "compensate"] = "error"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +63,9 @@ class Step:
     each: Each | None = None
     """What the step runs for, asked once when its turn comes: once for each item, all at the same time. In place of
     `data`. Its result is the list of the items' results. Pure, and fails like `when`."""
+    result: tuple[ResultField, ...] = ()
+    """What its result must hold, because later steps, people or the business rely on it; of a step that runs for each
+    item of a list, that of each item."""
     complete_by: float = 30.0
     """How long one attempt may take."""
     settle: float = 5.0
@@ -108,7 +92,13 @@ class Step:
     is_point_of_no_return: bool = False
     """Whether the customer can no longer cancel once it has been dispatched."""
     takes_value: bool = False
-    """Whether it takes the order's value from the customer, and its compensation gives it back."""
+    reserves_value: bool = False
+    """Whether it takes the order's value, or reserves it for a later step. Its compensation gives that back."""
+
+    @property
+    def own_agent(self) -> str:
+        """The agent of the step itself: none if it runs for each item of a list, since its items have it."""
+        return "" if self.each else self.agent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +142,8 @@ class Workflow:
     def definition(self) -> dict[str, dict[str, Any]]:
         """What each step does, in which order, and how it is undone: all that must not change while orders are on it.
 
-        Time limits are not part of it, since they are settings.
+        Time limits are not part of it, since they are settings. Nor is what a result must hold: a field that is added
+        is asked of the answers that come from then on, and orders that have theirs already continue as they are.
         """
         return {
             step.name: {
@@ -163,8 +154,8 @@ class Workflow:
                 "compensation": step.compensation.value,
                 "remedy": step.remedy.then,
                 **({} if step.waits_for is None else {"waits_for": step.waits_for.definition}),
-                **({} if step.when is None else {"when": True}),
-                **({} if step.each is None else {"each": True}),
+                **({} if step.when is None else {"when": "a condition"}),
+                **({} if step.each is None else {"each": "a list"}),
             }
             for step in self.steps
         }
@@ -210,16 +201,17 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
             return f"step {step.name!r} comes after {other!r}, which is not declared before it"
     if step.name in earlier:
         return f"step {step.name!r} is declared twice"
-    if not _STEP_NAME.fullmatch(step.name):
-        most = f"at most {LONGEST_STEP_NAME} characters without a colon, a comma or a slash"
-        return f"step {step.name!r} needs a name of {most}"
-    known = set(step.after).union(*(earlier[other] for other in step.after))
-    if missing := set(step.needs) - known:
+    if not _NAME.fullmatch(step.name) or not _NAME.fullmatch(step.agent or "none"):
+        return f"step {step.name!r} of agent {step.agent!r}: a name has 1 to {LONGEST_NAME} letters, digits, - and _"
+    predecessors = set(step.after).union(*(earlier[other] for other in step.after))
+    if missing := set(step.needs) - predecessors:
         return f"step {step.name!r} needs {sorted(missing)}, which it does not come after"
     if (step.waits_for is None) == (not (step.agent and step.operation)):
         return f"step {step.name!r} has either an agent with an operation, or a wait"
     if step.waits_for is not None and step.compensation is not Compensation.NONE:
         return f"step {step.name!r} waits, which has no effect: use Compensation.NONE"
+    if reason := why_not_declared(step.result, step.waits_for):
+        return f"step {step.name!r} {reason}"
     if step.each is not None and (
         step.waits_for is not None or step.takes_value or step.compensation is Compensation.NOTICE
     ):
@@ -227,8 +219,9 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
     return ""
 
 
-LONGEST_STEP_NAME = 50
-_STEP_NAME = re.compile(rf"[^:,/]{{1,{LONGEST_STEP_NAME}}}")
+LONGEST_NAME = 50
+_NAME = re.compile(rf"[-a-zA-Z0-9_]{{1,{LONGEST_NAME}}}")
+"""Names are part of urls, and of idempotency keys."""
 WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
 

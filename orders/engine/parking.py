@@ -18,13 +18,6 @@ LEFT_TO_SUPERVISOR = timedelta(hours=1)
 practice no scheduler ever claims an order only to park it again."""
 
 
-def is_backward(step: StepRow) -> bool:
-    """Whether what is under way or awaited for the step is its compensation."""
-    if step.state == StepStatus.AWAITING:
-        return step.compensation_sent_at is not None
-    return step.state == StepStatus.COMPENSATING
-
-
 def is_due(step: StepRow, now: datetime) -> bool:
     """Whether a scheduler is to turn to an awaiting step now: its delay is over, or its agent is to ask again."""
     return step.not_before is not None and step.not_before <= now
@@ -34,6 +27,13 @@ def parked_until(step: StepRow, now: datetime) -> datetime:
     """When a scheduler is to look at an awaiting step again, if nothing happens before."""
     over = max(step.complete_by or now, now) + LEFT_TO_SUPERVISOR
     return over if step.not_before is None else min(step.not_before, over)
+
+
+def fixed_moment(declared: Step, request: Mapping[str, Any]) -> datetime | None:
+    """Until when a step with this request is declared to wait, if that is known from the start."""
+    if isinstance(declared.waits_for, Delay) and declared.waits_for.until is not None:
+        return declared.waits_for.until(request)
+    return None
 
 
 def begin_wait(step: StepRow, declared: Step, now: datetime) -> StepRow:

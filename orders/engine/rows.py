@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.vocabulary import ActorKind, EventKind
+from orders.vocabulary import ActorKind, EventKind, StepStatus
 
 
 class ProcessRow(NamedTuple):
@@ -56,6 +56,13 @@ class StepRow(NamedTuple):
     compensation_sent_at: datetime | None = None
     awaits: dict[str, Any] | None = None
     awaits_until: datetime | None = None
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether what is under way or awaited, or was last, is its compensation."""
+        if self.state == StepStatus.AWAITING:
+            return self.compensation_sent_at is not None
+        return self.state in (StepStatus.COMPENSATING, StepStatus.COMPENSATED)
 
     def key(self) -> str:
         """The idempotency key of the forward effect: the same for every try of one generation (A3)."""

@@ -12,7 +12,12 @@ def is_one_line(text: str) -> bool:
     return not any(unicodedata.category(character) in BREAKING_CATEGORIES for character in text)
 
 
-_ENDINGS = "com|net|org|info|biz|io|app|dev|shop|store|online|site|website|xyz|top|club|link|click|live|page|ru|cn|tk"
+_ENDINGS = (
+    "com|net|org|info|biz|app|dev|shop|store|online|site|website|xyz|top|club|link|click|live|page|pro|vip|win|fun|bid"
+    "|blog|news|tech|space|host|cloud|zip|world|today|deals|gift|bet|casino|loan"
+    "|ai|cc|cn|co|eu|gg|io|ly|me|pw|ru|su|tk|tv|uk|us"
+)
+"""Those that strangers like, and that nobody writes after a dot in a postal address: unlike St, Nr, No, Li and de."""
 _WEB_ADDRESS = re.compile(
     rf"""
       :// | \bwww\.
@@ -28,4 +33,5 @@ def has_web_address(text: str) -> bool:
 
     We send emails to people whose addresses strangers enter, and a name must not be an advertisement.
     """
-    return _WEB_ADDRESS.search(unicodedata.normalize("NFKC", text)) is not None
+    readable = unicodedata.normalize("NFKC", text).replace("。", ".")  # which browsers take for a dot, too
+    return _WEB_ADDRESS.search(readable) is not None

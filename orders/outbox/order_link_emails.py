@@ -26,7 +26,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
         return []
     if guest.link_mailed_at and timezone.now() - guest.link_mailed_at < QUIET:
         return []
-    link = public_url("shop:guest-order", guest_links.make_token(message.order_id))
+    link = public_url("order:guest-page", guest_links.make_token(message.order_id))
     body = _(
         "Hello,\n\nHere is the link to your order {order}:\n\n{link}\n\n"
         "Anyone who has this link can see your order, so please keep it to yourself.\n"

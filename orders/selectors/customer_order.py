@@ -11,7 +11,7 @@ from uuid import UUID
 from orders.business.profiles import read_submitted
 from orders.fields.money import Money
 from orders.models import Event, Order, OrderLine, OrderProcess, SetAside, StepState, SubmissionMessage
-from orders.vocabulary import Goal, ProcessState
+from orders.vocabulary import Goal, ProcessState, StepStatus, WaitKind
 
 PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
 
@@ -31,7 +31,10 @@ class CustomerLine:
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerStep:
-    """Where a step of an order stands. `not_before` is when a waiting step is tried again."""
+    """Where a step of an order stands. `not_before` is when a waiting step is tried again.
+
+    `awaits` is what kind of answer from outside it waits for, also while its agent asks again whether there is one.
+    """
 
     name: str
     state: str
@@ -41,14 +44,16 @@ class CustomerStep:
     completed_at: datetime | None
     not_before: datetime | None
     error: Mapping[str, str] | None
+    awaits: WaitKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerOrder:
     """An order and its progress. `version` changes whenever something happens to it.
 
-    `title`, `total` and `lines` are what its kind says of it; a submission that was set aside may say nothing.
-    `error` is why it was set aside; a step's error is on the step.
+    `title`, `total`, `lines` and `promised_by` are what its kind says of it; a submission that was set aside may say
+    nothing. `workflow_version` is 0 before the order is inserted. `error` is why it was set aside; a step's error is on
+    the step.
     """
 
     id: UUID
@@ -67,6 +72,8 @@ class CustomerOrder:
     steps: Sequence[CustomerStep] = field(default_factory=tuple)
     error: Mapping[str, str] | None = None
     is_archived: bool = False
+    workflow_version: int = 0
+    promised_by: datetime | None = None
 
 
 class LastEvent(NamedTuple):
@@ -138,6 +145,8 @@ def described_order(
         total=None if order.total is None else Money(amount=order.total, currency=order.currency),
         lines=lines,
         steps=steps,
+        workflow_version=process.version,
+        promised_by=order.promised_by,
     )
 
 
@@ -181,7 +190,19 @@ def customer_step(step: Mapping[str, Any]) -> CustomerStep:
         completed_at=step["completed_at"],
         not_before=step["not_before"],
         error=public_error(step["error"]),
+        awaits=_awaits(step),
     )
+
+
+def _awaits(step: Mapping[str, Any]) -> WaitKind | None:
+    """What a step from its columns waits for from outside. One that joins its items does not."""
+    kind = (step["awaits"] or {}).get("kind")
+    if kind == WaitKind.ITEMS:
+        return None
+    is_asked_again = (
+        step["state"] == StepStatus.RUNNING and kind == WaitKind.ANSWER and step["awaits_until"] is not None
+    )
+    return WaitKind(kind) if kind and (step["state"] == StepStatus.AWAITING or is_asked_again) else None
 
 
 def queued_order(message: SubmissionMessage, events: LastEvents) -> CustomerOrder:
@@ -234,6 +255,7 @@ def _described(
             for line in submitted.profile.lines
             if value is not None
         ],
+        promised_by=submitted.profile.promised_by,
         error=error,
     )
 

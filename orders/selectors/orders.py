@@ -128,8 +128,9 @@ def orders(
     before: Position | None = None,
     state: str | None = None,
     placed_after: datetime | None = None,
+    subject: str = "",
 ) -> Page[CustomerOrder]:
-    """A customer's orders before a position, by the time they were placed, newest first.
+    """A customer's orders before a position, or only those about a subject, newest first by the time they were placed.
 
     An order keeps that time wherever it moves. Eight statements, whatever the `limit`.
     """
@@ -138,17 +139,17 @@ def orders(
     aside: list[SetAside] = []
     if state in (None, ProcessState.PENDING):
         messages = SubmissionMessage.objects.filter(client=client)
-        queued = list(_submitted(messages, before, placed_after)[: limit + 1])
+        queued = list(_submitted(messages, before, placed_after, subject)[: limit + 1])
     if state in (None, ProcessState.ERROR):
         waiting = SetAside.objects.filter(client=client, replayed_at__isnull=True)
-        aside = list(_submitted(waiting, before, placed_after)[: limit + 1])
-    stored = list(_stored(customer_id, before, state, placed_after)[: limit + 1])
+        aside = list(_submitted(waiting, before, placed_after, subject)[: limit + 1])
+    stored = list(_stored(customer_id, before, state, placed_after, subject)[: limit + 1])
     ids = [*(row.order_id for row in queued), *(row.order_id for row in aside), *(row.pk for row in stored)]
     events = last_events(ids)
     views = {message.order_id: _as_placed(queued_order(message, events), message) for message in queued}
     views |= {row.order_id: _as_placed(set_aside_order(row, events), row) for row in aside}
     views |= {view.id: view for view in stored_orders(stored, events)}
-    archived = _archived(customer_id, before, state, placed_after)[: limit + 1]
+    archived = _archived(customer_id, before, state, placed_after, subject)[: limit + 1]
     archived_views = (archived_orders.customer_order(archived_orders.opened(row)) for row in archived)
     views |= {view.id: view for view in archived_views if view is not None}
     return page_of(sorted(views.values(), key=position_of, reverse=True), limit)
@@ -167,7 +168,7 @@ class _IsMoment(Func):
 
 
 def _submitted(
-    rows: QuerySet[_Submitted], before: Position | None, placed_after: datetime | None
+    rows: QuerySet[_Submitted], before: Position | None, placed_after: datetime | None, subject: str
 ) -> QuerySet[_Submitted]:
     """Submissions with the time at which their order was placed, which is in their body if they are orders at all."""
     text = KT("body__placed_at")
@@ -178,6 +179,8 @@ def _submitted(
         rows = rows.filter(older_than(before, time="placed_at", order_id="order_id"))
     if placed_after:
         rows = rows.filter(placed_at__gt=placed_after)
+    if subject:
+        rows = rows.filter(body__subject=subject)
     return rows.order_by("-placed_at", "-order_id")
 
 
@@ -187,13 +190,15 @@ def _as_placed(view: CustomerOrder, row: Model) -> CustomerOrder:
 
 
 def _stored(
-    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None
+    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None, subject: str
 ) -> QuerySet[Order]:
     orders = Order.objects.filter(customer_id=customer_id)
     if before:
         orders = orders.filter(older_than(before, time="placed_at", order_id="pk"))
     if placed_after:
         orders = orders.filter(placed_at__gt=placed_after)
+    if subject:
+        orders = orders.filter(subject=subject)
     if state:
         in_state = OrderProcess.objects.filter(process_state=state).values("order_id")
         orders = orders.filter(pk__in=in_state)
@@ -201,13 +206,15 @@ def _stored(
 
 
 def _archived(
-    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None
+    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None, subject: str
 ) -> QuerySet[ArchivedOrder]:
     rows = ArchivedOrder.objects.filter(customer_id=customer_id)
     if before:
         rows = rows.filter(older_than(before, time="placed_at", order_id="pk"))
     if placed_after:
         rows = rows.filter(placed_at__gt=placed_after)
+    if subject:
+        rows = rows.filter(subject=subject)
     return (rows.filter(state=state) if state else rows).order_by("-placed_at", "-pk")
 
 

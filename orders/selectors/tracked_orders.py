@@ -3,10 +3,11 @@
 An order belongs to an account or to a guest. Callers ask for a guest's order only for a visitor with a signed link.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
@@ -47,15 +48,19 @@ class Occurrence:
     detail: Mapping[str, Any]
 
 
+Occurrences: TypeAlias = Mapping[tuple[str, str], Occurrence]
+"""By kind of event and step; "" is the order itself."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrackedOrder:
     """An order with all that its page shows. `data` is what it was placed with, and may be anything while it is a
-    submission. `occurrences` is by kind of event and step; "" is the order itself."""
+    submission."""
 
     order: CustomerOrder
     email: str
     data: Mapping[str, Any]
-    occurrences: Mapping[tuple[str, str], Occurrence] = field(default_factory=dict)
+    occurrences: Occurrences = field(default_factory=dict)
 
 
 class GuestAddress(NamedTuple):
@@ -120,7 +125,7 @@ def _described(order: CustomerOrder, body: object) -> TrackedOrder:
     return TrackedOrder(order=order, email=email if isinstance(email, str) else "", data=fields)
 
 
-def _occurrences(order_id: UUID) -> Mapping[tuple[str, str], Occurrence]:
+def _occurrences(order_id: UUID) -> Occurrences:
     rows = (
         Event.objects.filter(order_id=order_id, kind__in=PAGE_EVENTS)
         .order_by("kind", "step", "-id")
@@ -133,14 +138,20 @@ def _occurrences(order_id: UUID) -> Mapping[tuple[str, str], Occurrence]:
     }
 
 
-def usual_seconds() -> float | None:
-    """How long nine in ten of the latest orders took at most; None while too few have finished."""
+def usual_seconds() -> Mapping[str, float]:
+    """How long nine in ten of the latest orders of each workflow took at most. One of which too few are among the
+    latest orders is left out."""
     finished = OrderProcess.objects.filter(process_state=ProcessState.PROCESSED, finished_at__isnull=False)
-    rows = finished.order_by("-finished_at").values_list("created_at", "finished_at")[:FINISHED_EXAMINED]
-    took: Sequence[float] = sorted((end - begin).total_seconds() for begin, end in rows if end)
-    if len(took) < FEWEST_FINISHED:
-        return None
-    return took[int(len(took) * 0.9)]
+    rows = finished.order_by("-finished_at").values_list("workflow", "created_at", "finished_at")
+    took = defaultdict(list)
+    for workflow, begin, end in rows[:FINISHED_EXAMINED]:
+        if end:
+            took[workflow].append((end - begin).total_seconds())
+    return {
+        workflow: sorted(seconds)[int(len(seconds) * 0.9)]
+        for workflow, seconds in took.items()
+        if len(seconds) >= FEWEST_FINISHED
+    }
 
 
 def guest_address(order_id: UUID) -> GuestAddress | None:

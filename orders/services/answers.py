@@ -11,11 +11,13 @@ from uuid import UUID
 
 from django.db import transaction
 
+from orders.business import editing
 from orders.engine import state_store
 from orders.engine.callbacks import read_token
 from orders.engine.channels import replies
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import SaswebError
+from orders.engine.results import find_gaps, say_gaps, types_of
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.engine.runtime.text import keepable, short_code, strict_json
@@ -48,7 +50,19 @@ class TooLateError(AnswerError):
 
 
 class BadAnswerError(AnswerError):
-    """Raised when the answer itself cannot be taken."""
+    """Raised when the answer itself cannot be taken. `where` names the part of it that is wrong; empty: the whole."""
+
+    def __init__(self, message: str, *, where: str = "") -> None:
+        super().__init__(message)
+        self.where = where
+
+
+class IncompleteResultError(BadAnswerError):
+    """Raised when a result lacks what the step declares. `gaps` says of each such field what is wrong with it."""
+
+    def __init__(self, gaps: Mapping[str, str]) -> None:
+        super().__init__(f"The result is incomplete: {say_gaps(gaps)}.")
+        self.gaps = gaps
 
 
 class AnswerTooLargeError(BadAnswerError):
@@ -63,10 +77,12 @@ def decide(*, order_id: UUID, step: str, choice: str, by: str, note: str = "") -
     if len(note) > LONGEST_NOTE:
         raise AnswerTooLargeError(f"The note is longer than {LONGEST_NOTE:,} characters.")
     with transaction.atomic():
-        awaiting = _awaiting(order_id, step, WaitKind.DECISION)
+        _, awaiting = _awaiting(order_id, step, WaitKind.DECISION)
         choices = (awaiting.awaits or {})["choices"]
         if choice not in choices:
-            raise BadAnswerError(f"{choice!r} is not one of the choices: {', '.join(choices)}.")
+            raise BadAnswerError(
+                f"{choice!r} is not one of the choices: {', '.join(choices)}.", where="choice"
+            )
         result = {"choice": choice, "by": keepable(by), "note": keepable(note)}
         _post(awaiting, ReplyOutcome.DONE, _json(result), by)
 
@@ -78,7 +94,23 @@ def answer_event(*, order_id: UUID, step: str, result: Mapping[str, Any], by: st
     """
     text = _json(result)
     with transaction.atomic():
-        _post(_awaiting(order_id, step, WaitKind.EVENT), ReplyOutcome.DONE, text, by)
+        row, awaiting = _awaiting(order_id, step, WaitKind.EVENT)
+        _check_result(row, step, result)
+        _post(awaiting, ReplyOutcome.DONE, text, by)
+
+
+def answer_wait(
+    *, order_id: UUID, step: str, awaits: Mapping[str, Any] | None, result: Mapping[str, Any], by: str
+) -> None:
+    """Takes what the step waits for, as its row says: a decision, or what came with an outside event.
+
+    A decision is `{"choice": …}`, with a `note` if there is one. Raises `NoSuchOrderError` and `AnswerError`.
+    """
+    if (awaits or {}).get("kind") != WaitKind.DECISION:
+        answer_event(order_id=order_id, step=step, result=result, by=by)
+        return
+    choice, note = str(result.get("choice", "")), str(result.get("note", ""))
+    decide(order_id=order_id, step=step, choice=choice, note=note, by=by)
 
 
 def answer_callback(
@@ -101,25 +133,27 @@ def answer_callback(
         except NoSuchOrderError as gone:
             raise TooLateError("The order of this call is not under way any more.") from gone
         target = _called(row, steps, key, effect.step, compensates=effect.compensates)
+        if result is not None and not effect.compensates:
+            _check_result(row, effect.step, result)
         outcome = ReplyOutcome.DONE if error is None else ReplyOutcome.REFUSED
         _post(target, outcome, text, "callback", compensates=effect.compensates)
 
 
-def _awaiting(order_id: UUID, name: str, kind: WaitKind) -> StepRow:
-    """Locks the order and returns its step that waits for an answer of this kind, if the answer may still come."""
+def _awaiting(order_id: UUID, name: str, kind: WaitKind) -> tuple[ProcessRow, StepRow]:
+    """Locks the order, and returns it with its step that waits for an answer of this kind, if that may still come."""
     row, steps = lock_order(order_id)
     target = next((step for step in steps if step.name == name), None)
     what = "a decision" if kind is WaitKind.DECISION else "an outside event"
     if target is None or (target.awaits or {}).get("kind") != kind:
         raise NothingWaitsError(f"No step {name!r} of this order waits for {what}.")
     if row.goal == Goal.COMPENSATE:
-        raise TooLateError("The order is being cancelled and refunded, so nothing is waited for any more.")
+        raise TooLateError("The order is being cancelled, so nothing is waited for any more.")
     if target.state == StepStatus.COMPLETED:
         raise AlreadyAnsweredError(f"Step {name} is completed already.")
     if target.state != StepStatus.AWAITING:
         raise TooLateError(f"Step {name} does not wait any more.")
     _check_time(target)
-    return target
+    return row, target
 
 
 def _called(row: ProcessRow, steps: list[StepRow], key: str, name: str, *, compensates: bool) -> StepRow:
@@ -128,10 +162,10 @@ def _called(row: ProcessRow, steps: list[StepRow], key: str, name: str, *, compe
     if target is None:
         raise NothingWaitsError(f"The order has no step {name!r}.")
     present = target.compensation_key() if compensates else target.key()
-    if present != key or compensates != _is_backward(target):
+    if present != key or compensates != target.is_backward:
         raise TooLateError(f"This call of {name} is not expected to be answered any more.")
     if not compensates and row.goal == Goal.COMPENSATE and target.state == StepStatus.AWAITING:
-        raise TooLateError("The order is being cancelled and refunded, so nothing is waited for any more.")
+        raise TooLateError("The order is being cancelled, so nothing is waited for any more.")
     if target.state in (StepStatus.COMPLETED, StepStatus.COMPENSATED):
         raise AlreadyAnsweredError(f"Step {name} has been answered already.")
     if target.state not in (StepStatus.AWAITING, StepStatus.RUNNING, StepStatus.COMPENSATING):
@@ -142,11 +176,10 @@ def _called(row: ProcessRow, steps: list[StepRow], key: str, name: str, *, compe
     return target
 
 
-def _is_backward(step: StepRow) -> bool:
-    """Whether what is under way or awaited for the step, or was last, is its compensation."""
-    if step.state == StepStatus.AWAITING:
-        return step.compensation_sent_at is not None
-    return step.state in (StepStatus.COMPENSATING, StepStatus.COMPENSATED)
+def _check_result(row: ProcessRow, step: str, result: Mapping[str, Any]) -> None:
+    fields = editing.result_fields(row.workflow, row.version, step)
+    if gaps := find_gaps(result, types_of(fields)):
+        raise IncompleteResultError(gaps)
 
 
 def _check_time(step: StepRow) -> None:
@@ -175,11 +208,11 @@ def _post(step: StepRow, outcome: ReplyOutcome, body: str, by: str, *, compensat
 
 def _json(result: Any) -> str:
     if not isinstance(result, Mapping):
-        raise BadAnswerError("A result is a JSON object.")
+        raise BadAnswerError("A result is a JSON object.", where="result")
     try:
         text = strict_json(dict(result))
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadAnswerError(f"The result cannot be stored: {error}.") from error
+        raise BadAnswerError(f"The result cannot be stored: {error}.", where="result") from error
     if len(text) > LARGEST_RESULT:
         raise AnswerTooLargeError(f"The result has more than {LARGEST_RESULT:,} characters.")
     return text

@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from django.http import HttpRequest
 
+from orders.access.limits import LimitedError, take
 from orders.models import AuditEntry
+
+log = structlog.get_logger()
 
 ACTS = {
     "order-resubmit": "resubmit",
@@ -96,8 +100,16 @@ def record_refusal(
     """Appends an act that somebody had no permission for, under the same name and target as the act itself.
 
     `url_name` and `parameters` are those of the request's URL; `path` stands in for a target that does not exist yet.
+    Beyond `refusals.account` it is only logged: nobody may fill what is kept for ever. Call it outside of transactions.
     """
     act, target = act_and_target(url_name, parameters, path)
+    try:
+        take([("refusals.account", actor.name)])
+    except LimitedError:
+        log.warning(
+            "refusal not recorded", action="refuse", actor=actor.name, act=act, target=target, why=why
+        )
+        return
     record(actor=actor, act=act, target=target, result=why, allowed=False)
 
 

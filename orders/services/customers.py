@@ -10,10 +10,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from orders.business.editing import customer_editable, points_of_no_return, read
+from orders.business.editing import customer_editable, is_point_of_no_return, read
 from orders.business.placing import NewOrder
 from orders.engine import state_store
-from orders.engine.branches import declared_name
 from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
@@ -42,7 +41,7 @@ def place_order_as_guest(
 
 
 def cancel(*, order_id: UUID, by: str) -> Result:
-    """Starts the compensation of an order, unless its payment has been requested.
+    """Starts the compensation of an order, unless it is past its point of no return.
 
     Raises `NoSuchOrderError`, also while the order's submission has not been inserted yet.
     """
@@ -53,7 +52,7 @@ def cancel(*, order_id: UUID, by: str) -> Result:
         if row.process_state == ProcessState.PROCESSED or _is_past_the_point(row, steps):
             return Result(
                 status=ResultStatus.REFUSED,
-                message="The order can no longer be cancelled, because its payment is being taken.",
+                message="The order can no longer be cancelled, because it is past its point of no return.",
             )
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events(
@@ -74,8 +73,7 @@ def _customer(client: str) -> Actor:
 
 
 def _is_past_the_point(row: ProcessRow, steps: list[StepRow]) -> bool:
-    points = points_of_no_return(row.workflow, row.version)
-    return any(declared_name(step.name) in points and step.attempt for step in steps)
+    return any(step.attempt and is_point_of_no_return(row.workflow, row.version, step.name) for step in steps)
 
 
 def resolve(*, order_id: UUID, changes: Mapping[str, Any], by: str) -> Result:

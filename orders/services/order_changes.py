@@ -1,4 +1,4 @@
-"""Acts on one order: resubmit it (O2), cancel and refund it (C10), or replay a submission that was set aside (S3).
+"""Acts on one order: resubmit it (O2), compensate it (C10), or replay a submission that was set aside (S3).
 
 Each act is one transaction. It locks the order first and returns what actually happened. Orders are placed by
 `orders.services.placing`.
@@ -13,9 +13,11 @@ from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow
 from orders.engine.state_store.writes import StepWrite
+from orders.selectors.desk.confirmation import confirmation
 from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import lock_order, operator, release_order, reset_step
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
+from orders.wording.cancelling import cancel_words
 
 
 def acknowledge_status(*, queue: str, message_id: int) -> bool:
@@ -69,15 +71,16 @@ def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
     """Starts the compensation of a whole order, whatever its state (C10). Raises `NoSuchOrderError`."""
     with transaction.atomic():
         row, _ = lock_order(order_id)
+        words = cancel_words(has_money=confirmation(order_id).has_money)
         if row.goal == Goal.COMPENSATE:
             message = {
-                ProcessState.COMPENSATED: "The order is already cancelled and refunded.",
+                ProcessState.COMPENSATED: f"The order is already {words.state}.",
                 ProcessState.ERROR: (
-                    "The order is already being cancelled and refunded, and a compensation failed. Resubmit it."
+                    f"The order is already being {words.state}, and a compensation failed. Resubmit it."
                 ),
-            }.get(ProcessState(row.process_state), "The order is already being cancelled and refunded.")
+            }.get(ProcessState(row.process_state), f"The order is already being {words.state}.")
             return Result(status=ResultStatus.ALREADY, message=message)
-        release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled and refunded")
+        release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events(
             [
                 EventRow(
@@ -88,7 +91,7 @@ def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
                 )
             ]
         )
-    return Result(status=ResultStatus.DONE, message="The order will be cancelled and refunded.")
+    return Result(status=ResultStatus.DONE, message=f"The order will be {words.state}.")
 
 
 def replay_submission(*, set_aside_id: int, by: str) -> Result:

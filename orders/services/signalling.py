@@ -11,9 +11,9 @@ from orders.business.placing import subject_text
 from orders.engine.runtime.text import keepable_json
 from orders.models import Order, StepState
 from orders.services import audit
-from orders.services.answers import NothingWaitsError, answer_event, decide
+from orders.services.answers import NothingWaitsError, answer_wait
 from orders.services.audit import Actor
-from orders.vocabulary import StepStatus, WaitKind
+from orders.vocabulary import StepStatus
 
 
 class SeveralWaitError(NothingWaitsError):
@@ -48,9 +48,5 @@ def signal(subject: str | UUID | Model, step: str, result: Mapping[str, Any], *,
         target=f"order {order_id}",
         after={"step": step, **keepable_json(dict(result))},
     )
-    if (awaits or {}).get("kind") == WaitKind.DECISION:
-        choice, note = str(result.get("choice", "")), str(result.get("note", ""))
-        decide(order_id=order_id, step=step, choice=choice, note=note, by=by)
-    else:
-        answer_event(order_id=order_id, step=step, result=result, by=by)
+    answer_wait(order_id=order_id, step=step, awaits=awaits, result=result, by=by)
     return UUID(str(order_id))

@@ -10,7 +10,7 @@ The `data` functions read what `orders.shop.description` made of an order's data
 from functools import partial
 from typing import Any
 
-from orders.business import Compensation, Json, Remedy, Step, Workflow
+from orders.business import Compensation, Json, Remedy, ResultField, Step, Workflow
 from orders.shop.time_limits import TimeLimits
 
 NAME = "fulfil-order"
@@ -23,6 +23,10 @@ POINT_OF_NO_RETURN = "capture-payment"
 MAIL_WAITS = Remedy(extended_waits=3, wait=120.0, then="error")
 """By now the order is paid for and sent. The email is worth waiting for, but never worth compensating the order
 for."""
+AUTHORISATION = ResultField(name="authorisation", label="The gateway's id of the authorisation")
+"""Without it nothing can be captured."""
+TRACKING = ResultField(name="tracking", label="Tracking number")
+"""The confirmation tells the customer."""
 
 
 def fulfil_order(limits: TimeLimits) -> Workflow:
@@ -42,9 +46,11 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             agent="payments",
             operation="authorise",
             data=authorisation,
+            result=(AUTHORISATION,),
             customer_wait=limits.customer_wait,
             editable=("payment_method",),
             customer_editable=("payment_method",),
+            reserves_value=True,
         ),
         keyed(
             name="create-shipment",
@@ -52,6 +58,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             operation="create",
             data=shipment,
             after=("reserve-stock", PAYMENT),
+            result=(TRACKING,),
             editable=("ship_to",),
         ),
         keyed(

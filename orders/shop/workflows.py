@@ -19,6 +19,7 @@ from orders.business import (
     Workflow,
 )
 from orders.shop import description, fulfilment, pricing
+from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.models import Product
 from orders.shop.time_limits import present_limits, read_limits
 
@@ -52,6 +53,8 @@ class FulfilOrder(OrderKind):
         ),
     )
     personal = ("ship_to.name", "ship_to.street")
+    customer_words = CUSTOMER_WORDS
+    templates = "storefront/order"
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:

@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import math
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn, TypeVar, cast
 
 import pytest
 
-from orders.engine.contracts import Agent, Finding, InquiringAgent, Json, Pending, Request
+from orders.engine.contracts import Agent, Finding, InquiringAgent, Json, Pending, Request, ResultField
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.text import strict_json
 from orders.testing.stand_in import BOUND, Service, StandIn
@@ -33,6 +33,7 @@ class ContractBasis:
     step: str = ""
     data: Json = {}
     results: Mapping[str, Json] = {}
+    result_fields: Sequence[ResultField] = ()
     speaks_http: bool = True
     can_compensate: bool = True
     faults: Mapping[int, type[Fault]] = {

@@ -91,6 +91,7 @@ class AgentContract(FaultTests, CancellationTests, EffectTests):
     |---|---|---|
     | `step` | the name of the step | the operation |
     | `data`, `results` | what the request carries | nothing |
+    | `result_fields` | what the answer must hold, as the step declares in its `result` | nothing |
     | `make_request()` | returns a request of a new order, if these do not suffice | |
     | `service` | a fixture in place of `make_service`; `make_service` may also return a url | |
     | `can_compensate` | False if no step of the agent is reversed | True |

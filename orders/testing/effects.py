@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from orders.engine.contracts import Agent, Done, NotDone, Request
 from orders.engine.errors import Fault, Refused
+from orders.engine.results import find_gaps, say_gaps, types_of
 from orders.testing.basis import ContractBasis, check_limits, one_try, title
 
 
@@ -35,9 +36,12 @@ class EffectTests(ContractBasis):
         assert numbers == (1, 1), f"two calls with a key each had {numbers} effects, not (1, 1)"
 
     def test_a_result_can_be_stored(self) -> None:
-        """What the agent returns is a mapping that the database keeps as JSON, of at most 64 KB."""
+        """What the agent returns is a mapping that the database keeps as JSON, of at most 64 KB. What `perform` returns
+        holds `result_fields`."""
         for request in self.directions():
-            self.call(request)
+            result = self.call(request)
+            gaps = {} if request.compensates else find_gaps(result, types_of(self.result_fields))
+            assert not gaps, f"{title(request)} returned an incomplete result: {say_gaps(gaps)}"
 
     def test_a_compensation_reverses_the_effect(self) -> None:
         """After `perform`, `compensate` takes the effect back."""

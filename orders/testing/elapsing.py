@@ -31,13 +31,14 @@ AFTERWARDS = timedelta(milliseconds=1)
 
 
 def skip_to_next_moment(order_id: UUID) -> float:
-    """Lets time pass until something about an order is due. Returns the seconds; 0 if it waits for nothing."""
+    """Lets time pass until something about an order is due. Returns the seconds; 0 if it waits for nothing, or if
+    something is overdue, which a supervisor that found the order locked has yet to deal with."""
     with transaction.atomic():
         # Whoever writes a step has locked its process row first.
         OrderProcess.objects.select_for_update(no_key=True).get(pk=order_id)
         now = database_now()
         moments = [moment for moment in _moments(order_id) if moment > now]
-        if not moments:
+        if not moments or StepState.objects.filter(process_id=order_id, complete_by__lte=now).exists():
             return 0.0
         span = min(moments) - now + AFTERWARDS
         for rows in _rows(order_id):

@@ -52,8 +52,9 @@ def run_to_end(
 
     The agents call their services, so run a stand-in and set its url in the environment. `faults` say what becomes of
     their next calls. `answers` are what steps that wait are given, by their names: `{"choice": "accept"}` for a
-    decision. Without one, the time for the answer passes. `compensate` requests first that the order be compensated, as
-    an operator does, even one that has ended. An order that waits costs no time: see `orders.testing.elapsing`.
+    decision, and what the remote service calls back with for a `Pending`. Without one, the time for the answer passes,
+    and agents ask again. `compensate` requests first that the order be compensated, as an operator does, even one that
+    has ended. An order that waits costs no time: see `orders.testing.elapsing`.
 
     The test needs `@pytest.mark.django_db(transaction=True)`. Raises `AssertionError` if the order does not end.
     """

@@ -12,10 +12,12 @@ from django.db.models import QuerySet
 
 from orders import wiring
 from orders.business import registry
+from orders.engine.callbacks import issue_token
 from orders.engine.contracts import Agent, Json
+from orders.engine.rows import effect_key
 from orders.engine.runtime.statements import prepare_statements
 from orders.models import AgentInstance, AgentReply, AgentRequest, Event, OrderProcess, SetAside, StepState
-from orders.services.answers import answer_event, decide
+from orders.services.answers import answer_callback, answer_wait
 from orders.services.order_changes import compensate_order
 from orders.testing.elapsing import skip_to_next_moment
 from orders.testing.ending import EndedOrder, EndedStep
@@ -128,15 +130,13 @@ class _Roles:
 def _answer(order_id: UUID, answers: Mapping[str, Json]) -> bool:
     """Gives the steps that wait what they are to be given; says whether any waited for that."""
     awaiting = StepState.objects.filter(process_id=order_id, state=StepStatus.AWAITING, name__in=answers)
-    steps = list(awaiting.exclude(complete_by=None).values_list("name", "awaits"))
-    for name, awaits in steps:
-        answer = answers[name]
-        if (awaits or {}).get("kind") == WaitKind.DECISION:
-            decide(
-                order_id=order_id, step=name, choice=answer["choice"], by="test", note=answer.get("note", "")
-            )
+    steps = list(awaiting.exclude(complete_by=None).values_list("name", "awaits", "generation"))
+    for name, awaits, generation in steps:
+        if (awaits or {}).get("kind") == WaitKind.ANSWER:
+            token = issue_token(effect_key(order_id, name, generation))
+            answer_callback(token=token, result=answers[name])
         else:
-            answer_event(order_id=order_id, step=name, result=answer, by="test")
+            answer_wait(order_id=order_id, step=name, awaits=awaits, result=answers[name], by="test")
     return bool(steps)
 
 

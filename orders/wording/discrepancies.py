@@ -16,11 +16,11 @@ TO_DO = {
         "read the order's history (manage.py order ID), then cancel the effect at the service, by its key"
     ),
     DiscrepancyKind.REVERSED_THERE: (
-        "cancel and refund the order (manage.py compensate ID); what is reversed already is not reversed twice"
+        "cancel the order (manage.py compensate ID); what is reversed already is not reversed twice"
     ),
     DiscrepancyKind.NOT_REVERSED_THERE: "cancel the effect at the service, by its key",
     DiscrepancyKind.NOT_DONE_THERE: (
-        "have it entered again at the service, under its key; or cancel and refund the order (manage.py compensate"
+        "have it entered again at the service, under its key; or cancel the order (manage.py compensate"
         " ID) and place it again"
     ),
 }

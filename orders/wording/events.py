@@ -26,7 +26,7 @@ REASONS: Mapping[str, str] = {
     Reason.DECIDED: "that was decided",
     Reason.STEP_REMEDY: "a step failed for good, and its remedy is to cancel the order",
 }
-"""Why an order is cancelled and refunded, unless an operator gave a reason."""
+"""Why an order is cancelled, unless an operator gave a reason."""
 
 SENTENCES: Mapping[str, str] = {
     EventKind.RECEIVED: "Received{client}{queued}",
@@ -45,7 +45,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
     EventKind.STEP_SKIPPED: "Step {step} was skipped{condition}{reason}",
     EventKind.STEP_COMPENSATED: "Step {step} was compensated{calls}",
-    EventKind.COMPENSATION_REQUESTED: "Cancellation and refund requested{reason}",
+    EventKind.COMPENSATION_REQUESTED: "Cancellation requested{reason}",
     EventKind.COMPENSATION_STARTED: "Compensation of {step} started, attempt {attempt}",
     EventKind.COMPENSATION_FAILED: "Compensation of {step} failed{error}",
     EventKind.COMPENSATION_TIMED_OUT: (
@@ -60,12 +60,13 @@ SENTENCES: Mapping[str, str] = {
     EventKind.WAIT_ENDED: "Step {step} no longer waits{wait_ruling}",
     EventKind.ORDER_OVERRAN: "The order missed its own complete-by time ({overruns} of {limit})",
     EventKind.PROCESSED: "Processed: every step is completed",
-    EventKind.COMPENSATED: "Cancelled and refunded: every step that had an effect is compensated",
+    EventKind.COMPENSATED: "Cancelled: every step that had an effect is compensated",
     EventKind.ERROR: "The order went into Error, and operators were alerted{error}",
     EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
     EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
     EventKind.HURRIED: "Step {step} will be retried now",
     EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
+    EventKind.VERSION_CHANGED: "The order was moved from version {before} of its workflow to version {after}{reason}",
     EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
     EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",
     EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as compensated outside the system{reason}",
@@ -85,7 +86,7 @@ FINDINGS: Mapping[str, str] = {
 RULINGS: Mapping[str, str] = {
     "retry": ": {failure}; next attempt in {wait}",
     "wait": ": {failure}; next attempt after a longer wait of {wait}",
-    "compensate": ": {failure}; the order will be cancelled and refunded",
+    "compensate": ": {failure}; the order will be cancelled",
     "fail": ": {failure}; no further attempt",
     "defer": ": it waits until its agent is available, and no failure is counted",
     "default": ": its default is taken",
@@ -98,14 +99,14 @@ AWAITED: Mapping[str, str] = {
     WaitKind.EVENT: "an outside event",
     WaitKind.DELAY: "its time",
     WaitKind.ANSWER: "an answer that comes later",
-    WaitKind.ITEMS: "its items",
+    WaitKind.ITEMS: "its {items}",
 }
 """What a step waits for."""
 
 WAIT_RULINGS: Mapping[str, str] = {
     "fail": ": no answer came in time",
-    "compensate": ": the order is cancelled and refunded",
-    "settle": ": the order is cancelled and refunded",
+    "compensate": ": the order is cancelled",
+    "settle": ": the order is cancelled",
 }
 """How a wait ended without an answer."""
 
@@ -229,7 +230,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "took": _took(detail.get("seconds")),
         "outcome": f" ({detail['outcome']})" if detail.get("outcome") else "",
         "condition": ", because its condition does not hold" if detail.get("condition") is False else "",
-        "awaited": AWAITED.get(str(detail.get("kind")), "an answer"),
+        "awaited": _awaited(detail),
         "until": f", for {wait} at most" if detail.get("until") else "",
         "wait_ruling": WAIT_RULINGS.get(str(detail.get("ruling")), ""),
         "ruling": _ruling(event, limit, wait),
@@ -237,6 +238,12 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "cause": _after_colon(error_text(detail.get("cause")), template),
         "reason": _after_colon(shorten(_reason(event)), template),
     }
+
+
+def _awaited(detail: Mapping[str, Any]) -> str:
+    text = AWAITED.get(str(detail.get("kind")), "an answer")
+    items = detail.get("items")
+    return text.format(items=counted(items, "item") if isinstance(items, int) else "items")
 
 
 def _of(event: EventFacts, name: str, otherwise: str) -> str:

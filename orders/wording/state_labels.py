@@ -15,6 +15,7 @@ from orders.vocabulary import (
     ProcessState,
     StepStatus,
 )
+from orders.wording.cancelling import WITHOUT_MONEY
 
 
 class Pill(NamedTuple):
@@ -63,7 +64,7 @@ BULK_ITEM_STATES: Mapping[str, Pill] = {
 }
 BULK_KINDS: Mapping[str, str] = {
     BulkKind.RESUBMIT: "Resubmit",
-    BulkKind.COMPENSATE: "Cancel and refund",
+    BulkKind.COMPENSATE: WITHOUT_MONEY.act,
 }
 ALERT_KINDS: Mapping[str, str] = {
     AlertKind.STEP_FAILED: "a step failed for good",

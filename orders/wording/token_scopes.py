@@ -9,5 +9,5 @@ ACTS: Mapping[TokenScope, str] = {
     TokenScope.ORDERS: "place and cancel its account's orders",
     TokenScope.PRIORITY: "place orders with a priority above 5",
     TokenScope.OPERATE: "act on steps and agents",
-    TokenScope.COMPENSATE: "cancel and refund orders, and act on many at once",
+    TokenScope.COMPENSATE: "cancel orders, and act on many at once",
 }

@@ -13,7 +13,8 @@ from pathlib import Path
 from django.conf import settings
 
 from sasweb import database
-from sasweb.config import PROJECT_DIR, Config, reachable_host_port
+from sasweb.config import PROJECT_DIR, Config
+from sasweb.environment import reachable_host_port
 from sasweb.launcher.processes import Spec
 
 PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
@@ -81,6 +82,12 @@ def environment(config: Config, *, database_url: str) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
     }
     return {**for_a_demo, **os.environ, **decided}
+
+
+def settings_of(env: Mapping[str, str]) -> dict[str, str]:
+    """The settings of the project in an environment, except the folder that they belong to."""
+    names = [field.upper() for field in Config.__dataclass_fields__ if field != "var_dir"]
+    return {name: env[name] for name in names if name in env}
 
 
 def task(name: str, *arguments: str, env: Mapping[str, str]) -> Spec:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from orders.agents.transport import Remote
 from orders.engine.contracts import Agent, Finding, InquiringAgent, NotDone, Request, Unknown
@@ -17,7 +16,6 @@ from orders.shop.agents.payments import Payments
 from orders.shop.agents.warehouse import Warehouse
 from tests.agents.calls import BOUND, compensate, fault_of, forward, perform, reversal_of, run
 from tests.sandbox.process import Sandbox
-from tests.support.remote import serving
 
 AgentType = Callable[[str], InquiringAgent]
 
@@ -137,23 +135,6 @@ def test_a_call_under_way_has_no_outcome_yet(sandbox: Sandbox) -> None:
         return finding
 
     assert run(agent, ask_meanwhile) == Unknown(reason="the service says 'running'")
-
-
-def test_an_authorisation_that_the_gateway_does_not_name_is_unknown() -> None:
-    async def handler(request: web.Request) -> web.Response:
-        return web.json_response({"result": "done", "answer": {}})
-
-    async def ask() -> Finding:
-        async with serving(handler) as url:
-            agent = Payments(url)
-            try:
-                return await agent.inquire(forward("authorise-payment"))
-            finally:
-                await agent.close()
-
-    assert asyncio.run(asyncio.wait_for(ask(), BOUND)) == Unknown(
-        reason="the gateway's answer names no authorisation"
-    )
 
 
 @each_case

@@ -9,6 +9,7 @@ from orders.shop.agents.carrier import Carrier
 from orders.shop.agents.mail import Mail
 from orders.shop.agents.payments import Payments
 from orders.shop.agents.warehouse import Warehouse
+from orders.shop.fulfilment import AUTHORISATION, TRACKING
 from orders.testing import AgentContract
 from tests.agents.calls import forward
 from tests.sandbox.process import Sandbox
@@ -42,6 +43,7 @@ class TestReserving(SandboxContract):
 
 
 class TestAuthorising(SandboxContract):
+    result_fields = (AUTHORISATION,)
     step, operation, service_name, agent = "authorise-payment", "authorise", "payments", Payments
 
 
@@ -50,6 +52,7 @@ class TestCapturing(SandboxContract):
 
 
 class TestShipping(SandboxContract):
+    result_fields = (TRACKING,)
     step, operation, service_name, agent = "create-shipment", "create", "carrier", Carrier
 
 

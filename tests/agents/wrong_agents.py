@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from orders.agents import Finding, Json, NotDone, Refused, Request, Transient
+from orders.business import ResultField
 from orders.engine.errors import Fault
 from orders.shop.agents.warehouse import Warehouse
 from tests.agents.test_contract_against_sandbox import SandboxContract
@@ -18,6 +19,7 @@ class Reserving(SandboxContract):
     """The operation that all of them offer."""
 
     step, operation, service_name = "reserve-stock", "reserve", "warehouse"
+    result_fields = (ResultField(name="reservation", label="Reservation"),)
 
 
 class TestRight(Reserving):
@@ -158,6 +160,15 @@ class ReturnsWhatItReads(Warehouse):
 
 class TestReturnsWhatItReads(Reserving):
     agent = ReturnsWhatItReads
+
+
+class ForgetsAField(Warehouse):
+    async def perform(self, request: Request) -> Json:
+        return {name: value for name, value in (await super().perform(request)).items() if name == "id"}
+
+
+class TestForgetsAField(Reserving):
+    agent = ForgetsAField
 
 
 class ReturnsNaN(Warehouse):

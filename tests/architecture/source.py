@@ -7,6 +7,13 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+ROLES = [f"orders.engine.{role}" for role in ("submission", "scheduler", "agent_host", "supervisor")]
+ENGINE_MODELS = (
+    "orders.models.state",
+    "orders.models.channel",
+    "orders.models.health",
+    "orders.models.choices",
+)
 PACKAGES = ("orders", "sasweb", "sandbox", "examples")
 
 

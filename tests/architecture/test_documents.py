@@ -110,6 +110,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
         "SECRET_KEY_FALLBACKS": {(): "none"}[defaults.secret_key_fallbacks],
         "BUSINESSES": f"`{','.join(defaults.businesses)}`",
+        "DEFAULT_WORKFLOW": {"": "the first of `BUSINESSES`"}[defaults.default_workflow],
         "WAREHOUSE_URL": "the sandbox",
     }
     shown["BIND"] = f"`{defaults.bind}`, `{defaults.sandbox_bind}`"

@@ -60,6 +60,7 @@ WRONG = [
         "no.such.package",
         "expected Python packages, each once, separated by commas, for example orders.shop",
     ),
+    ("DEFAULT_WORKFLOW", "fulfil", "expected one of fulfil-order"),
     ("TRUSTED_PROXIES", "proxy", "expected networks separated by commas, for example 10.20.0.0/16"),
 ]
 """Variable, invalid value, expected value as the line says it."""

@@ -16,10 +16,10 @@ import psycopg
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from orders.order_page.addresses import order_url
 from orders.services.accounts import NewAddress, save_address
 from orders.services.order_changes import compensate_order
 from orders.shop.placing import NewLine, NewOrder, place_order
-from orders.shop.storefront.order_url import order_url
 from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.people import person
 from tests.support.system import System, database_url

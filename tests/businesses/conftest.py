@@ -9,17 +9,16 @@ from django.conf import settings
 if "examples.lab" not in settings.BUSINESSES:
     raise pytest.UsageError("tests/businesses needs BUSINESSES=orders.shop,examples.lab")
 
-from examples.lab.standin import Laboratory
 from orders.testing import StandIn
-from tests.businesses.lab_system import LabSystem
+from tests.businesses.lab_system import HeldLaboratory, LabSystem
 from tests.failures.conftest import pytest_runtest_makereport as pytest_runtest_makereport
 
 
 @pytest.fixture
 def system(transactional_db: None, tmp_path: Path) -> Iterator[LabSystem]:
     """The system with running stand-ins and no role yet. Every process ends with the test."""
-    laboratory = Laboratory()
-    with StandIn(laboratory.app) as stand_in:
-        running = LabSystem(tmp_path, laboratory, stand_in)
+    laboratory = HeldLaboratory()
+    with StandIn(laboratory.app) as stand_in, stand_in.away() as nowhere:
+        running = LabSystem(tmp_path, laboratory, stand_in, nowhere)
         yield running
         running.end()

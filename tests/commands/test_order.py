@@ -214,7 +214,7 @@ def test_time_before_a_compensation_counts_as_settling() -> None:
     ran = run("order", order.order_id, "--json")
     assert ran.json()["spent"]["by_cause"] == {"agents": 31, "settling": 5}
     assert (
-        "Cancellation and refund requested: a step failed for good, and its remedy is to cancel the order"
+        "Cancellation requested: a step failed for good, and its remedy is to cancel the order"
         in run("order", order.order_id).words
     )
 

@@ -1,7 +1,9 @@
-"""A signal that comes while a role checks the database stops the role."""
+"""How a role starts: what it imports, and that a signal which comes while it checks the database stops it."""
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -36,3 +38,16 @@ def test_a_signal_during_the_check_of_the_database_is_not_lost(
 def test_after_the_check_a_signal_has_its_usual_effect_until_the_role_runs(handler: signal.Handlers) -> None:
     assert role_command.wait_for_database()
     assert signal.getsignal(signal.SIGTERM) is handler
+
+
+@pytest.mark.parametrize("role", ["scheduler", "submission"])
+def test_a_role_that_calls_nobody_does_not_import_what_calls_need(role: str) -> None:
+    """All agents are imported, so that a wrong setting stops every role, but not the client of HTTP beneath them."""
+    code = f"""if True:
+        import sys, django
+        django.setup()
+        import orders.management.commands.run_{role}
+        print("orders.agents.transport" in sys.modules, "aiohttp" in sys.modules)
+    """
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ran.stdout == "True False\n"

@@ -68,6 +68,17 @@ def test_what_it_writes_is_clean_and_imports_only_what_is_public(name: str, tmp_
         assert [name for name in imported if is_ours(name) and not is_within(name, *public)] == [], path
 
 
+def test_in_production_its_service_needs_a_url(
+    written: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """The stand-in obeys everybody, and anybody on the machine could listen at its port."""
+    shops = dict.fromkeys(("WAREHOUSE_URL", "PAYMENTS_URL", "CARRIER_URL"), "http://127.0.0.1:1")
+    production = {"DEBUG": "false", "VAR_DIR": str(tmp_path / "var"), "EMAIL_URL": "smtp://127.0.0.1:1"}
+    done = run("manage.py", "up", environment={**environment, **shops, **production})
+    assert done.returncode == 1
+    assert f"set {NAME.upper()}_URL to your own services" in done.stderr
+
+
 def test_its_own_tests_pass(written: str, tmp_path: Path, environment: dict[str, str]) -> None:
     """In a test database of their own, on the same server."""
     done = run(
@@ -82,8 +93,8 @@ def test_an_order_goes_through_the_real_roles(
     written: str, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     """The stand-in is started and the order placed with the very lines that the command has printed."""
-    assert f"export BUSINESSES={environment['BUSINESSES']}\n" in written
-    stand_in = re.search(rf"\.venv/bin/python (-m {NAME}\.standin) ", written)
+    assert f"  BUSINESSES={environment['BUSINESSES']} bin/up\n" in written
+    stand_in = re.search(rf"\.venv/bin/python (-m {NAME}\.standin)\n", written)
     order = re.search(r"\.venv/bin/python (manage\.py start_order .*)\n", written)
     assert stand_in and order
     system = System(tmp_path, forks=False, **environment)

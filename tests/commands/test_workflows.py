@@ -85,6 +85,7 @@ def test_scripts_get_the_same_as_json() -> None:
         "in_error": 0,
         "has_processed": False,
         "changes": [],
+        "moves_to": [],
         "may_go": False,
     }
     assert rows["bake", 2]["changes"] == ["ice is new", "mix: operation is knead and was mix"]

@@ -96,23 +96,23 @@ def test_a_condition_is_asked_of_the_result_that_came_in_this_pass() -> None:
 
 def test_a_condition_knows_the_steps_before_it_and_no_others() -> None:
     """What another step has answered by then is chance."""
-    asked: list[Any] = []
-    workflow = changed("music", when=lambda order, results: bool(asked.append((order, results))))
+    questions: list[Any] = []
+    workflow = changed("music", when=lambda order, results: bool(questions.append((order, results))))
     order = a_party(
         {"dish": {"state": "completed", "agent": "", "result": [{"plate": 1}]}}, workflow=workflow
     )
     run(workflow)
-    assert asked == [({"dishes": list(DISHES)}, {"invite": FEW})]
+    assert questions == [({"dishes": list(DISHES)}, {"invite": FEW})]
     assert states(order)["music"] == "skipped"
 
 
 def test_a_condition_is_asked_of_a_step_and_not_of_its_items() -> None:
-    asked: list[Any] = []
-    workflow = changed("dish", when=lambda order, results: asked.append(results) or True)
+    questions: list[Any] = []
+    workflow = changed("dish", when=lambda order, results: questions.append(results) or True)
     a_party(workflow=workflow)
     run(workflow)
     assert requested_steps() == {"dish:1", "dish:2"}
-    assert asked == [{"invite": FEW}]
+    assert questions == [{"invite": FEW}]
 
 
 def test_a_step_that_was_sent_is_not_asked_again() -> None:

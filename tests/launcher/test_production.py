@@ -51,6 +51,13 @@ def test_services_without_a_url_of_their_own_are_named_and_nothing_starts(produc
     assert "set EMAIL_URL to your own" in refusal(env={**production, **NOWHERE, "EMAIL_URL": ""})
 
 
+def test_another_businesss_services_are_named_too_since_its_stand_in_obeys_everybody(
+    production: dict[str, str],
+) -> None:
+    lab = {**production, **NOWHERE, "BUSINESSES": "orders.shop,examples.lab"}
+    assert "set LAB_INSTRUMENTS_URL, LAB_REPORTS_URL to your own services" in refusal(env=lab)
+
+
 def test_the_sandbox_cannot_be_asked_for(production: dict[str, str]) -> None:
     refused = refusal("--scale", "sandbox=1", env={**production, **NOWHERE})
     assert "--scale sandbox=1: the sandbox only runs with DEBUG" in refused

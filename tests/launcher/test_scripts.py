@@ -13,7 +13,7 @@ FAKE_PYTHON = r"""#!/bin/sh
 # A stand-in for Python: records its arguments, and "creates" environments that contain itself.
 echo "$*" >>"$CALLS"
 case "$*" in
-    *version_info*3,\ 11*) exit 0 ;;
+    *version_info*3,\ 1[12]*) exit 0 ;;
     "-m venv --clear -- "*) mkdir -p "$5/bin"; rm -f "$5/requirements.stamp"; cp "$0" "$5/bin/python" ;;
     "-m pip install"*) [ -z "${PIP_FAILS:-}" ] || exit 1 ;;
 esac
@@ -27,6 +27,7 @@ class Checkout:
         self.root = folder / "a check out"
         shutil.copytree(PROJECT / "bin", self.root / "bin")
         (self.root / "requirements.txt").write_text("one")
+        (self.root / "requirements-django6.txt").write_text("six")
         self.python = folder / "fake python"
         self.write_python(FAKE_PYTHON)
         self._calls = folder / "calls"
@@ -87,6 +88,21 @@ def test_every_file_that_is_installed_must_have_a_hash_of_the_lock(checkout: Che
     assert installation.endswith(f"--require-hashes -r {checkout.root}/requirements.txt")
 
 
+def test_django_6_has_an_environment_of_its_own(checkout: Checkout) -> None:
+    checkout.run("up")
+    assert checkout.run("test", "tests/unit", DJANGO="6").returncode == 0
+    assert [call.partition("--require-hashes ")[2] for call in checkout.calls if "pip install" in call] == [
+        f"-r {checkout.root}/requirements.txt",
+        f"--no-deps -r {checkout.root}/requirements-django6.txt",
+    ]
+    assert f"{checkout.root}/.venv-django6/bin/python -m pytest tests/unit" in checkout.calls[-1]
+    checkout.run("up")
+    assert (checkout.makes, checkout.installs) == (0, 0)
+    (checkout.root / "requirements-django6.txt").write_text("six.one")
+    checkout.run("test", "tests/unit", DJANGO="6")
+    assert (checkout.makes, checkout.installs) == (0, 2)
+
+
 def test_a_failed_installation_is_repeated_from_the_beginning(checkout: Checkout) -> None:
     failed = checkout.run("up", PIP_FAILS="yes")
     assert failed.returncode == 1
@@ -126,6 +142,11 @@ def test_a_python_that_is_missing_or_too_old_is_reported_in_one_line(checkout: C
     assert "PYTHON=/no/such/python is not valid" in one_line_error(checkout, PYTHON="/no/such/python")
     checkout.write_python("#!/bin/sh\nexit 1\n")
     assert "Python 3.11 or newer" in one_line_error(checkout)
+    assert "Python 3.12 or newer" in one_line_error(checkout, DJANGO="6")
+
+
+def test_another_django_is_refused_in_one_line(checkout: Checkout) -> None:
+    assert "DJANGO=7 is not valid; expected 5 or 6" in one_line_error(checkout, DJANGO="7")
 
 
 def test_a_python_without_venv_is_reported_with_the_package_to_install(checkout: Checkout) -> None:

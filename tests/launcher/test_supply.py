@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import django
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -20,16 +21,25 @@ FILES_OF_ONE_PYTHON = 8
 """More files than a release has for one version of Python on Linux; a lock for one machine would have fewer."""
 
 
-def lock() -> dict[str, tuple[Requirement, list[str]]]:
+LOCK, WITH_DJANGO_6 = "requirements.txt", "requirements-django6.txt"
+
+
+def lock(name: str = LOCK) -> dict[str, tuple[Requirement, list[str]]]:
     """The packages of the lock with their hashes, by name."""
-    text = (PROJECT / "requirements.txt").read_text().replace("\\\n", " ")
+    text = (PROJECT / name).read_text().replace("\\\n", " ")
     lines = [line.split(" --hash=") for line in text.splitlines() if line and not line.startswith("#")]
     packages = [(Requirement(line[0]), [part.strip() for part in line[1:]]) for line in lines]
     return {canonicalize_name(package.name): (package, hashes) for package, hashes in packages}
 
 
-def test_every_package_of_the_lock_has_one_version_and_hashes() -> None:
-    for package, hashes in lock().values():
+def installed() -> dict[str, tuple[Requirement, list[str]]]:
+    """The packages that are installed here: with DJANGO=6 a newer Django than the lock's."""
+    return lock() | (lock(WITH_DJANGO_6) if django.VERSION >= (6,) else {})
+
+
+@pytest.mark.parametrize("name", [LOCK, WITH_DJANGO_6])
+def test_every_package_of_the_lock_has_one_version_and_hashes(name: str) -> None:
+    for package, hashes in lock(name).values():
         assert [specifier.operator for specifier in package.specifier] == ["=="], package
         assert hashes, package
         assert all(value.startswith("sha256:") and len(value) == 71 for value in hashes), package
@@ -50,8 +60,12 @@ def test_the_lock_has_what_the_project_asks_for() -> None:
         assert requirement.specifier.contains(version.version), requirement
 
 
+def test_django_6_differs_from_the_lock_in_nothing_else() -> None:
+    assert set(lock(WITH_DJANGO_6)) == {"django"}
+
+
 def test_what_is_installed_is_what_the_lock_says() -> None:
-    for package, _ in lock().values():
+    for package, _ in installed().values():
         if package.marker is None or package.marker.evaluate():
             assert package.specifier.contains(importlib.metadata.version(package.name), prereleases=True)
 
@@ -62,7 +76,7 @@ def test_the_bill_of_materials_lists_every_package_of_the_lock_with_its_version(
     bill = json.loads(done.stdout)
     assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "sasweb")
     versions = {canonicalize_name(part["name"]): part["version"] for part in bill["components"]}
-    for name, (package, _) in lock().items():
+    for name, (package, _) in installed().items():
         if package.marker is None or package.marker.evaluate():
             assert package.specifier.contains(versions[name], prereleases=True)
 

@@ -2,6 +2,8 @@
 
 from tests.mutants.branches import BRANCHES
 from tests.mutants.keys import KEYS
+from tests.mutants.laboratory import LABORATORY
+from tests.mutants.moves import MOVES
 from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
 from tests.mutants.round_trips import ROUND_TRIPS
@@ -326,6 +328,7 @@ MUTANTS = (
     *SNAPSHOTS,
     *WAITS,
     *BRANCHES,
+    *MOVES,
     *WATCHDOG,
     *RECONCILIATION,
     # Operators (F33)
@@ -344,6 +347,7 @@ MUTANTS = (
         "        __import__('django.db').db.connection.connection.commit()\n",
         test="tests/services/test_bulk_runner.py::test_a_runner_that_ends_at_any_statement_repeats_nothing_and_loses_nothing",
     ),
+    *LABORATORY,
     *SIMULATION,
 )
 BY_NAME = {mutant.name: mutant for mutant in MUTANTS}

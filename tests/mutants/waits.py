@@ -30,14 +30,14 @@ WAITS = (
     Mutant(
         name="answered-for-another-generation",
         path=ANSWERS,
-        old="if present != key or compensates != _is_backward(target):",
-        new="if compensates != _is_backward(target):",
+        old="if present != key or compensates != target.is_backward:",
+        new="if compensates != target.is_backward:",
         test=f"{TESTS}::test_a_late_callback_is_refused",
     ),
     Mutant(
         name="a-compensation-answered-forward",
         path=ANSWERS,
-        old="if present != key or compensates != _is_backward(target):",
+        old="if present != key or compensates != target.is_backward:",
         new="if present != key:",
         test=f"{TESTS}::test_a_compensation_is_answered_with_a_token_of_its_own",
     ),

@@ -1,9 +1,12 @@
 """Settling a step whose outcome nobody knows (O2, C9, C10)."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from orders.business import Environment, Workflow
 from orders.services.act_results import ResultStatus
 from orders.services.operators.order_acts import resubmit
 from orders.services.operators.settling import settle_compensated, settle_done, settle_not_done
@@ -16,7 +19,8 @@ from tests.services.operated_orders import (
     in_error,
     pass_over,
 )
-from tests.support.factories import make_reply, step_of
+from tests.support.businesses import Bakery, Oven, business
+from tests.support.factories import ago, make_order, make_reply, step_of
 from tests.support.roles import answer, event_of, everything, requested_steps, stored
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +30,10 @@ pytestmark = pytest.mark.django_db
 def test_an_order_settled_as_done_continues_with_the_given_result() -> None:
     order = in_error({"reserve-stock": "completed", "authorise-payment": UNKNOWN})
     empty = settle_done(order_id=order.pk, step="authorise-payment", result={}, actor=OLGA, reason="seen")
-    assert empty.status is ResultStatus.REFUSED and "Later steps need" in empty.message
+    assert (empty.status, empty.message) == (
+        ResultStatus.REFUSED,
+        "The result is incomplete: authorisation is missing.",
+    )
     answered = {"authorisation": "auth-7"}
     result = settle_done(
         order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
@@ -48,6 +55,33 @@ def test_an_order_settled_as_done_continues_with_the_given_result() -> None:
     pass_over()
     assert step_of(order, "authorise-payment").state == "completed"
     assert requested_steps(order) == {"create-shipment"}
+
+
+class IcedCakes(Bakery):
+    """Cakes whose icing depends on what was mixed, in whatever words."""
+
+    @classmethod
+    def versions(cls, environment: Environment) -> Sequence[Workflow]:
+        ice = replace(cls.step, name="ice", after=("mix",), needs=("mix",))
+        return [Workflow(name="bake", version=1, steps=(cls.step, ice))]
+
+
+def test_a_step_that_declares_nothing_is_not_settled_without_a_result_that_others_need(settings: Any) -> None:
+    with business(settings, kinds=[IcedCakes], agents=[Oven()]):
+        (workflow,) = IcedCakes.versions(Environment())
+        order = make_order(
+            {"mix": UNKNOWN, "ice": "not_started"},
+            workflow=workflow,
+            process_state="error",
+            started_at=ago(60),
+        )
+        how: dict[str, Any] = {"order_id": order.pk, "step": "mix", "actor": OLGA, "reason": "seen"}
+        empty = settle_done(result={}, **how)
+        assert (empty.status, empty.message) == (
+            ResultStatus.REFUSED,
+            "Later steps need this step's result. Give the remote service's answer.",
+        )
+        assert settle_done(result={"anything": 1}, **how).status is ResultStatus.DONE
 
 
 @pytest.mark.pattern("O2", "A3")

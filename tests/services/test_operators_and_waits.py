@@ -56,7 +56,7 @@ def test_a_wait_whose_result_nobody_needs_is_skipped_and_an_unread_answer_no_lon
 
 def test_a_call_that_is_answered_later_can_be_settled_before_it_is() -> None:
     order = pending_shipment()
-    answer = {"shipment": "s-1", "tracking_number": "t-1"}
+    answer = {"shipment": "s-1", "tracking": "t-1"}
     result = settle_done(
         order_id=order.pk,
         step="create-shipment",

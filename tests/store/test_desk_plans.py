@@ -5,14 +5,17 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 
-from orders.engine.runtime.sql import database_now
+from orders.engine.runtime.sql import database_now, run
 from orders.models import AlertGroup
+from orders.selectors import orders
 from orders.selectors.desk import (
     agents,
     alert_groups,
     alerts,
+    decisions,
     order_ids,
     overview,
     search,
@@ -65,6 +68,36 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
         for what, read in reads.items()
     }
     assert whole == {what: set() for what in reads}
+
+
+def test_orders_about_a_subject_are_found_by_an_index() -> None:
+    """Of a customer with 20,000 orders, and of open alerts. Of the few open decisions the orders are looked up."""
+    customer = User.objects.create(username="ada")
+    run(
+        """
+        INSERT INTO orders_order (id, customer_id, subject, placed_at, total, currency)
+        SELECT order_id, %s, 'table ' || row_number() OVER (), created_at, NULL, ''
+          FROM orders_orderprocess LIMIT 20000
+        """,
+        [customer.pk],
+    )
+    run("ANALYZE orders_order")
+    now, subject = database_now(), "table 7"
+    reads: dict[str, Callable[[], object]] = {
+        "orders": lambda: orders.orders(customer_id=customer.pk, subject=subject, limit=30),
+        "decisions": lambda: decisions.open_decisions(subject=subject, after=None, limit=30, now=now),
+        "alerts": lambda: alerts.open_alerts(
+            group=None, kind=None, agent="", subject=subject, before=None, limit=30
+        ),
+    }
+    for what, read in reads.items():
+        plans = [plan for plan in plans_of(read) if '"orders_order"' in plan.sql]
+        assert plans, what
+        for plan in plans:
+            assert plan.indexes & {"order_by_subject", "step_to_decide"}, what
+            assert {
+                node.get("Relation Name") for node in plan.nodes() if node["Node Type"] == "Seq Scan"
+            } == set()
 
 
 @pytest.mark.parametrize("query", [{}, {"state": "processed"}, {"older": "1d"}])

@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 import pytest
+from django.db import transaction
 
 from orders.engine import state_store
 from orders.engine.runtime.sql import database_now, fetch, run
@@ -99,16 +100,24 @@ READS: dict[str, Callable[[datetime], object]] = {
 }
 
 
+def blocks_of_reads() -> dict[str, int]:
+    """The blocks that each of them reads. What it writes is rolled back, so that none sees what another has done."""
+    now = database_now()
+    blocks: dict[str, int] = {}
+    for name, read in READS.items():
+        with transaction.atomic():
+            blocks[name] = blocks_of(lambda read=read: read(now))  # type: ignore[misc]
+            transaction.set_rollback(True)
+    return blocks
+
+
 @pytest.mark.pattern("C2", "V1", "V7", "A9")
 @either
-@pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_nothing_that_is_done_again_and_again_reads_them(
-    read: Callable[[datetime], object], statistics: str
-) -> None:
-    now = database_now()
-    without = blocks_of(lambda: read(now))
+def test_nothing_that_is_done_again_and_again_reads_them(statistics: str) -> None:
+    without = blocks_of_reads()
     park(statistics)
-    assert blocks_of(lambda: read(now)) <= without + MORE
+    more = {name: blocks - without[name] for name, blocks in blocks_of_reads().items()}
+    assert max(more.values()) <= MORE, more
 
 
 @pytest.mark.pattern("C2")

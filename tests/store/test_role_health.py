@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from orders.engine.role_health import ALIVE, FORGOTTEN, NO_PROGRESS, PERIOD, RoleHealth, Trouble
 from orders.engine.supervisor.version_watch import PATIENCE, VersionWatch
 from orders.engine.supervisor.version_watch import PERIOD as LOOK
-from orders.models import Alert, RoleInstance
+from orders.models import Alert, AlertGroup, RoleInstance
 from orders.vocabulary import ActorKind, AlertKind
 from tests.support.factories import ago, make_alert, make_order
 from tests.support.workflows import CAKE, CAKES
@@ -227,6 +227,21 @@ def test_the_next_leader_goes_on_with_an_open_alert() -> None:
     first.look(after=PATIENCE)
     Process("supervisor:a").beat(*first.watch.troubles)
     assert Watch().look() == [("bake-cake v2", "workflow_missing")]
+
+
+def test_each_version_that_nobody_runs_has_a_group_of_its_own_which_names_it() -> None:
+    for version in (2, 4):
+        make_order(version=version)
+    Process().beat()
+    watch = Watch()
+    watch.look()
+    watch.look(after=PATIENCE)
+    Process("supervisor:a").beat(*watch.watch.troubles)
+    assert set(AlertGroup.objects.values_list("pattern", flat=True)) == {
+        f"no running scheduler has bake-cake v{version} as its orders started with it. Run a release that has it, "
+        "and they continue. Orders waiting: …, … among them"
+        for version in (2, 4)
+    }
 
 
 @pytest.mark.parametrize("state", ["pending", "processing"])

@@ -64,7 +64,7 @@ def make_order(
             legal["settles_at"] = ahead(35)
         if state == "awaiting":
             legal |= {"complete_by": ahead(3_600), "started_at": ago(1)}
-        defaults = {"agent": "" if declared.each else declared.agent, "request": {"portions": 1}}
+        defaults = {"agent": declared.own_agent, "request": {"portions": 1}}
         rows.append(
             StepState(
                 process=order,

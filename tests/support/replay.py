@@ -77,6 +77,9 @@ def after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[st
     if detail.get("goes_on") and kind.startswith(("step_skipped", "settled")):
         state = "pending"
     goal = "compensate" if kind == "compensation_requested" else order.goal
+    if kind == "version_changed":
+        steps = {detail["renamed"].get(name, name): step for name, step in order.steps.items()}
+        return order._replace(steps={name: steps[name] for name in steps if name not in detail["dropped"]})
     if not step:
         return OrderState(state, goal, order.steps)
     is_now, attempts = order.steps.get(step, ("not_started", 0))

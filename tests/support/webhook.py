@@ -48,7 +48,8 @@ def webhook(*, port: int = 0) -> Iterator[Webhook]:
 
     server = HTTPServer(("127.0.0.1", port), Handler)
     hook.url = f"http://127.0.0.1:{server.server_port}/alerts"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # How often it looks for the end, in seconds: its own half a second would be added to each test.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield hook

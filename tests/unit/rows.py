@@ -76,7 +76,7 @@ def step_row(
     identity = {
         "id": names.index(name) + 1,
         "name": name,
-        "agent": "" if declared.each else declared.agent,
+        "agent": declared.own_agent,
     }
     return NEW._replace(**(identity | legal | values | fields))
 

@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from orders.engine.contracts import Compensation, Delay, Step, Workflow
+from orders.engine.contracts import (
+    Compensation,
+    Decision,
+    Delay,
+    OutsideEvent,
+    ResultField,
+    ResultType,
+    Step,
+    Wait,
+    Workflow,
+)
 from orders.engine.errors import SaswebError, WorkflowError
+from orders.engine.results import find_gaps, types_of
 from tests.support.workflows import CAKE
 
 
@@ -21,6 +32,10 @@ def holds(order: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
 
 def list_of(order: Mapping[str, Any], results: Mapping[str, Any]) -> list[dict[str, Any]]:
     return []
+
+
+def waiting(name: str, wait: Wait, **declared: object) -> Step:
+    return Step(name=name, waits_for=wait, compensation=Compensation.NONE, **declared)  # type: ignore[arg-type]
 
 
 def declare(*steps: Step) -> Workflow:
@@ -71,7 +86,7 @@ def test_a_step_that_needs_the_result_of_a_step_it_does_not_follow_is_refused() 
 @pytest.mark.parametrize("name", ["", "x" * 51, "dish:1", "soup,cake", "soup/cake"])
 def test_a_name_that_keys_lists_and_urls_cannot_hold_is_refused(name: str) -> None:
     """What separates the names of steps, the numbers of items and the parts of a key is in none of them."""
-    with pytest.raises(WorkflowError, match="at most 50 characters without a colon, a comma or a slash"):
+    with pytest.raises(WorkflowError, match="a name has 1 to 50 letters, digits, - and _"):
         declare(step(name))
     declare(step("x" * 50))
 
@@ -91,7 +106,7 @@ def test_a_step_for_each_item_of_a_list_cannot_do_everything(declared: dict[str,
 
 def test_branches_are_part_of_what_must_not_change() -> None:
     plain, branching = declare(step("a")), declare(step("a", when=holds, each=list_of))
-    assert branching.definition["a"] == {**plain.definition["a"], "when": True, "each": True}
+    assert branching.definition["a"] == {**plain.definition["a"], "when": "a condition", "each": "a list"}
     assert branching.fingerprint != plain.fingerprint
     assert (plain.has_branches, branching.has_branches) == (False, True)
 
@@ -134,3 +149,80 @@ def test_a_declared_workflow_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         CAKE.version = 4  # type: ignore[misc]
     assert replace(CAKE, version=4).version == 4
+
+
+# --- what a result must hold
+
+REFERENCE = ResultField(name="reference", label="Reference")
+WEIGHT = ResultField(name="weight", label="Weight in grams", type=ResultType.NUMBER)
+PARTS = ResultField(name="parts", label="Parts", type=ResultType.JSON)
+
+
+@pytest.mark.parametrize(
+    ("result", "gaps"),
+    [
+        ({"reference": "R1", "weight": 3, "parts": [], "more": None}, {}),
+        ({"reference": "R1", "weight": 0.5, "parts": False}, {}),
+        ({}, {"reference": "is missing", "weight": "is missing", "parts": "is missing"}),
+        (
+            {"reference": None, "weight": None, "parts": None},
+            {"reference": "is missing", "weight": "is missing", "parts": "is missing"},
+        ),
+        (
+            {"reference": " ", "weight": "3", "parts": ""},
+            {"reference": "must be a text that is not empty", "weight": "must be a number"},
+        ),
+        (
+            {"reference": 7, "weight": True, "parts": {}},
+            {"reference": "must be a text that is not empty", "weight": "must be a number"},
+        ),
+    ],
+)
+def test_a_result_must_hold_a_value_of_its_type_for_each_field(
+    result: dict[str, object], gaps: dict[str, str]
+) -> None:
+    assert find_gaps(result, types_of((REFERENCE, WEIGHT, PARTS))) == gaps
+
+
+def test_a_type_of_a_later_release_asks_for_any_value() -> None:
+    assert find_gaps({"a": 1}, {"a": "a new one", "b": "a new one"}) == {"b": "is missing"}
+
+
+def test_what_a_result_must_hold_can_be_declared_of_versions_that_orders_are_on() -> None:
+    """Their fingerprints are stored with the orders, and nothing starts if they differ."""
+    plain = declare(step("a"))
+    assert declare(step("a", result=(REFERENCE, WEIGHT))).fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason"),
+    [
+        (step("a", result=(REFERENCE, WEIGHT, REFERENCE)), "declares reference twice in its result"),
+        (
+            waiting("a", Decision(), result=(REFERENCE,)),
+            "has no result of its own, so it cannot say what that must hold",
+        ),
+        (
+            waiting("a", Delay(seconds=1), result=(REFERENCE,)),
+            "has no result of its own, so it cannot say what that must hold",
+        ),
+        (
+            waiting("a", OutsideEvent(within=1, default={"weight": 1}), result=(REFERENCE, WEIGHT)),
+            "has a default that does not hold its result: reference is missing",
+        ),
+    ],
+)
+def test_a_result_that_a_step_cannot_hold_is_refused(declared: Step, reason: str) -> None:
+    with pytest.raises(WorkflowError, match=rf"^made-up v2: step 'a' {reason}$"):
+        declare(declared)
+
+
+def test_an_outside_event_may_say_what_must_come_with_it() -> None:
+    default = {"reference": "none"}
+    declared = waiting("a", OutsideEvent(within=1, default=default), result=(REFERENCE,))
+    assert declare(declared).by_name["a"].result == (REFERENCE,)
+
+
+def test_a_field_without_a_name_is_refused() -> None:
+    with pytest.raises(WorkflowError, match=r"^a field of a result needs a name$"):
+        ResultField(name=" ", label="Reference")

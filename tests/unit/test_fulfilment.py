@@ -8,6 +8,7 @@ from orders.engine.contracts import Compensation, Step, Workflow
 from orders.shop.demo.posters import POSTERS
 from orders.shop.fulfilment import fulfil_order
 from orders.shop.time_limits import TimeLimits
+from sandbox.operations import OPERATIONS
 from tests.support.order_bodies import submitted_body
 
 ORDER = submitted_body(order_id="01936c2e-0000-7000-8000-0000000000aa")
@@ -95,3 +96,18 @@ def test_the_catalogue_is_complete() -> None:
         assert 1900 <= poster.price <= 8900
         assert len(poster.sku) <= 40
         assert all(len(colour) == 7 and int(colour[1:], 16) >= 0 for colour in poster.palette)
+
+
+@pytest.mark.pattern("C5")
+def test_the_results_that_later_steps_read_are_declared() -> None:
+    """And the services give them."""
+    declared = {step.name: [field.name for field in step.result] for step in workflow().steps if step.result}
+    assert declared == {"authorise-payment": ["authorisation"], "create-shipment": ["tracking"]}
+    for name, fields in declared.items():
+        agent, operation = step(name).agent, step(name).operation
+        assert set(fields) <= (OPERATIONS[agent, operation].gives or {}).keys()
+
+
+def test_the_fingerprint_of_version_1_is_what_orders_started_with() -> None:
+    """It is stored with them, and nothing starts on a different one."""
+    assert workflow().fingerprint == "7101f629ada32424"

@@ -9,9 +9,11 @@ import pytest
 from orders.business import registry
 from orders.business.intake import OrderIntake
 from orders.business.signals import order_processed
+from orders.engine.contracts import Workflow
 from orders.engine.submission import Submitter, SubmitterConfig
-from orders.models import Order, StepState
+from orders.models import Order, OrderProcess, StepState
 from tests.architecture.source import ROOT
+from tests.commands.running import run
 from tests.support.businesses import business
 
 
@@ -45,6 +47,24 @@ def test_the_business_of_the_guide_can_be_installed_and_takes_orders(
     assert StepState.objects.get().request == {"lines": ["a kite"]}
 
 
+@pytest.mark.django_db
+@pytest.mark.pattern("C4")
+def test_an_order_moves_to_the_version_2_of_the_guide(guide: dict[str, Any], settings: Any) -> None:
+    with business(settings, kinds=[guide["WrapGift"]], agents=guide["agents"]):
+        guide["order_gift"]("a kite", number="7")
+        config = SubmitterConfig(instance="submission:a")
+        Submitter(config=config, intake=OrderIntake(), workflows=registry.workflows()).run_once()
+    with business(settings, kinds=[guide["CheckedGift"]], agents=guide["agents"]):
+        move = ("workflows", "move", "wrap-gift", "--from", "1", "--to", "2")
+        assert run(*move).line_with("can move") == "1 order can move from version 1 of wrap-gift to version 2"
+        assert run(*move, "--yes").code == 0
+        assert run("workflows").line_with("may go") == "wrap-gift 1 0 0 no order needs it: it may go"
+    assert OrderProcess.objects.get().version == 2
+    steps = StepState.objects.order_by("position").values_list("name", "request")
+    assert list(steps) == [("wrap", {"lines": ["a kite"]}), ("check", {})]
+
+
 def test_the_guides_step_is_valid(guide: dict[str, Any]) -> None:
     assert guide["WRAP"].agent == "wrapping"
+    assert Workflow(name="branches", version=1, steps=guide["BRANCHES"]).has_branches
     assert guide["order_processed"].has_listeners(guide["WrapGift"])

@@ -36,6 +36,8 @@ LINKS = (
     ),
     *("bit.ly/3xYz", "ftp://a.b", "see win.shop", "a.co/b"),
     *("\uff57\uff57\uff57.win.example", "win\uff0ecom"),  # letters that look the same in an email
+    *("win-now.co", "win-now.co.uk", "claim.me", "prize.ai", "now at prize.eu", "prize.zip", "PRIZE.pro"),
+    "win\u3002com",  # a dot for browsers
 )
 ADDRESSES = (
     *(
@@ -56,6 +58,7 @@ ADDRESSES = (
         "Unit 4.2/B",
         "Max Müller e.K.",
     ),
+    *("St.Gallen", "Mrs.Li", "Fam.de Vries", "House.No 12", "Haus.Nr. 5", "Main.St", "C.O.Meara"),
 )
 
 

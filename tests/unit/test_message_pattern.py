@@ -34,6 +34,11 @@ def test_values_that_differ_between_orders_are_removed(message: str, expected: s
     assert message_pattern(message) == expected
 
 
+def test_the_subject_of_a_message_is_kept() -> None:
+    message = "nobody has 'bake v2', not even 3 of 7, as bake v2 was"
+    assert message_pattern(message, keep="bake v2") == "nobody has 'bake v2', not even … of …, as bake v2 was"
+
+
 @given(
     st.lists(WORDS, min_size=1, max_size=6),
     st.uuids(),

@@ -242,7 +242,7 @@ def test_a_compensation_may_be_answered_later_too() -> None:
     advanced(order)
     mix = order.steps["mix"]
     assert (mix.state, mix.outcome, mix.complete_by, mix.not_before) == ("awaiting", "done", at(900), at(60))
-    assert parking.is_backward(mix)
+    assert mix.is_backward
     assert (order.row.process_state, order.row.not_before) == ("pending", at(60))
     order.take(reply_to(mix, body={"gone": True}, compensates=True), NOW)
     assert order.steps["mix"].state == "compensated"

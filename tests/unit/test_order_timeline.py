@@ -8,7 +8,7 @@ import pytest
 from orders.console import order_chart
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import RetryLimits, StandingKind, StepFacts, step_standing
-from orders.selectors.desk.timeline import Lane, SpanKind, lanes
+from orders.selectors.desk.timeline import AttemptOutcome, Lane, SpanKind, lanes
 from orders.wording.events import event_entry, event_sentence, shorten
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -19,10 +19,10 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def event(seconds: float, kind: str, attempt: int = 1, **detail: Any) -> EventFacts:
+def event(seconds: float, name: str, attempt: int = 1, **detail: Any) -> EventFacts:
     return EventFacts(
         at=at(seconds),
-        kind=kind,
+        kind=name,
         step="bake",
         attempt=attempt,
         actor_kind="agents",
@@ -124,6 +124,49 @@ def test_a_stretch_that_has_not_ended_lasts_until_now(
     assert (spans[-1] if spans else None) == last
 
 
+AWAITING = {"state": "awaiting", "attempt": 1}
+
+
+@pytest.mark.parametrize(
+    ("facts", "events", "expected"),
+    [
+        (AWAITING, [(5, "awaiting")], [("awaited", 5, 100, "")]),
+        (
+            {"state": "completed"},
+            [(5, "awaiting"), (65, "step_completed")],
+            [("awaited", 5, 65, "")],
+        ),
+        ({"state": "failed"}, [(5, "awaiting"), (65, "wait_ended")], [("awaited", 5, 65, "")]),
+        ({"state": "skipped"}, [(5, "awaiting"), (65, "step_skipped")], [("awaited", 5, 65, "")]),
+        (
+            AWAITING,
+            [(0, "step_started"), (1, "awaiting"), (61, "step_started"), (62, "awaiting")],
+            [
+                ("attempt", 0, 1, "taken, the answer comes later"),
+                ("awaited", 1, 61, ""),
+                ("attempt", 61, 62, "taken, the answer comes later"),
+                ("awaited", 62, 100, ""),
+            ],
+        ),
+    ],
+)
+def test_a_wait_for_what_comes_from_outside_is_a_stretch_of_its_own(
+    facts: dict[str, Any], events: list[tuple[float, str]], expected: list[tuple[str, float, float, str]]
+) -> None:
+    drawn_lane = lane(step(**facts), *(event(seconds, kind, kind="decision") for seconds, kind in events))
+    assert stretches(drawn_lane) == expected
+    assert {span.awaits for span in drawn_lane.spans if span.kind is SpanKind.AWAITED} == {"decision"}
+
+
+def test_an_attempt_without_an_answer_goes_on_waiting_for_the_later_one() -> None:
+    drawn_lane = lane(
+        step(**AWAITING),
+        event(0, "step_started"),
+        event(4, "step_timed_out", parked_until=at(900).isoformat()),
+    )
+    assert stretches(drawn_lane) == [("attempt", 0, 4, "timed out"), ("awaited", 4, 100, "")]
+
+
 @pytest.mark.pattern("A8")
 def test_the_standing_of_a_waiting_step_names_its_agent_and_the_start_of_the_wait() -> None:
     for state, goal in (("not_started", "complete"), ("compensating", "compensate")):
@@ -190,6 +233,26 @@ def test_a_drawing_keeps_everything_within_its_bounds_and_in_order_of_time() -> 
     assert [mark.x for mark in chart.marks] == sorted(mark.x for mark in chart.marks)
     assert {span.kind for span in drawn_lane.spans} == {SpanKind.ATTEMPT, SpanKind.WAIT}
     assert order_chart.draw([lane(step())], began=START, until=at(5)) is None
+
+
+def test_each_kind_of_bar_that_occurs_is_explained_and_no_two_look_alike() -> None:
+    drawn_lanes = lanes(
+        [step(name=name, **AWAITING) for name in ("bake", "cool")],
+        [
+            *(event(second, kind) for second, kind in ((0, "step_started"), (1, "step_recalled"))),
+            *(event(second, kind) for second, kind in ((3, "compensation_started"), (4, "step_compensated"))),
+            event(5, "awaiting", kind="event"),
+        ],
+        now=at(100),
+    )
+    chart = order_chart.draw(drawn_lanes, began=START, until=at(100))
+    assert chart is not None
+    assert [bar.tone for bar in chart.rows[0].bars] == ["back", "wait", "idle", "awaited"]
+    assert chart.rows[0].bars[-1].awaited == "an outside event"
+    assert list(chart.legend) == ["idle", "back", "wait", "awaited"]
+    assert len(set(order_chart.LEGEND.values())) == len(order_chart.LEGEND)
+    assert set(order_chart.LEGEND) == {*order_chart.TONES.values(), *order_chart.WAITS.values()}
+    assert set(order_chart.TONES) == set(AttemptOutcome)
 
 
 def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_is() -> None:

@@ -27,6 +27,15 @@ def test_a_long_text_costs_no_more_than_its_beginning(password: str) -> None:
     assert time.thread_time() - began < 10
 
 
+@pytest.mark.parametrize(
+    "password", ["1q2w3e4r5t6y7u8i9o", "ichliebedich", " IchLiebeDich ", "seniseviyorum"]
+)
+def test_what_is_common_in_another_language_is_refused(password: str) -> None:
+    """The estimate, which knows English best, takes these for hard."""
+    assert is_refused(password)
+    assert not is_refused("four grey geese at dusk")
+
+
 def test_each_thread_knows_the_words_of_its_own_account() -> None:
     users = [User(username=f"{name}@shop.example") for name in ("zebulonqxj", "quintaliavw")]
 

@@ -10,11 +10,13 @@ import pytest
 from pytest_django import Settings
 
 from orders import wiring
-from orders.business import Attribute, Environment, OrderKind, Step, Workflow, registry
+from orders.business import Attribute, Environment, Move, OrderKind, Step, Workflow, registry
+from orders.business.intake import OrderIntake, kind_of
 from orders.engine.errors import WorkflowError
 from orders.shop.workflows import FulfilOrder
 from sasweb.environment import ConfigError
 from tests.support.businesses import Bakery, Oven, business
+from tests.support.versions import HANDS, IcedCake
 
 KEYLESS = replace(Bakery.step, key_retention=0.0)
 
@@ -40,7 +42,7 @@ def test_steps_know_whether_their_agents_can_ask() -> None:
 def test_several_businesses_stand_side_by_side(settings: Settings) -> None:
     with business(settings, kinds=[Bakery], agents=[Oven()]):
         assert registry.kinds() == (FulfilOrder, Bakery)
-        assert registry.first_kind() is FulfilOrder
+        assert registry.default_kind() is FulfilOrder
         assert registry.newest_workflows().keys() == {"fulfil-order", "bake"}
         assert "oven" in registry.agent_names()
 
@@ -117,6 +119,23 @@ def test_an_invalid_setting_of_an_agent_is_refused_in_one_line(
         registry.check()
 
 
+def test_the_workflow_of_orders_that_name_none_is_a_setting(settings: Settings) -> None:
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        settings.DEFAULT_WORKFLOW = "bake"
+        assert registry.default_kind() is Bakery
+        assert OrderIntake().unnamed == "bake"
+        assert kind_of({"cake": "walnut"}) is Bakery
+        assert kind_of({"workflow": "fulfil-order"}) is FulfilOrder
+
+
+def test_a_default_workflow_that_there_is_not_is_refused_in_one_line(settings: Settings) -> None:
+    settings.DEFAULT_WORKFLOW = "bake"
+    registry.forget()
+    with pytest.raises(ConfigError) as refused:
+        registry.check()
+    assert str(refused.value) == "DEFAULT_WORKFLOW='bake' is not valid; expected one of fulfil-order"
+
+
 def test_versions_are_declared_in_the_order_in_which_they_were_made(settings: Settings) -> None:
     class Backwards(Bakery):
         @classmethod
@@ -126,6 +145,18 @@ def test_versions_are_declared_in_the_order_in_which_they_were_made(settings: Se
     with (
         business(settings, kinds=[Backwards], agents=[Oven()]),
         pytest.raises(WorkflowError, match=r"bake: the versions must be .* the newest last, not \[2, 1\]"),
+    ):
+        registry.check()
+
+
+def test_a_move_that_no_order_could_make_stops_the_start(settings: Settings) -> None:
+    class Wrong(IcedCake):
+        moves = (Move(from_version=1, to_version=2),)
+
+    message = "move from version 1 to 2 must say what becomes of taste, sign, candle: a new name, or None$"
+    with (
+        business(settings, kinds=[Wrong], agents=HANDS),
+        pytest.raises(WorkflowError, match=f"^ice-cake: the {message}"),
     ):
         registry.check()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from orders.agents import transport
+from orders.agents import connections
 from orders.agents.transport import (
     Remote,
 )
@@ -146,7 +146,7 @@ def test_hundreds_of_calls_are_under_way_at_once() -> None:
 
     most = asyncio.run(asyncio.wait_for(run(), 2 * BOUND))
     assert most == 300
-    assert transport.MOST_CONNECTIONS >= 2_000
+    assert connections.MOST_CONNECTIONS >= 2_000
 
 
 def test_a_closed_remote_can_be_used_again() -> None:

@@ -120,6 +120,10 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         (event("step_completed", calls=2), "Step bake completed after 2 calls"),
         (event("step_completed", calls=1), "Step bake completed"),
         (event("priority_set", "", before=5, after=9), "The priority was changed from 5 to 9"),
+        (
+            event("version_changed", "", before=1, after=2, reason="cakes are iced now"),
+            "The order was moved from version 1 of its workflow to version 2: cakes are iced now",
+        ),
         (event("edited", after={"sku": "a", "size": "b"}), "Step bake was edited (sku, size)"),
         (
             event("step_deferred", cause={"code": "no_host", "message": "nobody runs it"}),

@@ -1,20 +1,24 @@
 """A small catalogue, two customers with tokens, a client without one, and people at the console."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings as project_settings
 from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
 from orders.shop.models import Product
+from sasweb.limits import DEFAULTS, Limit
 from tests.support.mailbox import Mailbox, mailbox
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.console_places import make_places
 
 Signed = Callable[[], APIClient]
 Desk = Callable[[str], Client]
+Limits = Callable[..., None]
 
 
 def sign_in(name: str) -> APIClient:
@@ -65,3 +69,17 @@ def desk(db: None) -> Desk:
 def places(db: None) -> dict[str, str]:
     """Every URL of the console except the sign-in page, by name, with the rows they are about."""
     return make_places()
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Limits:
+    """Leaves only these limits, of so many in an hour."""
+
+    def leave(**most: int) -> None:
+        figures = {
+            name.replace("__", "."): Limit(most=number, seconds=3_600) for name, number in most.items()
+        }
+        assert figures.keys() <= DEFAULTS.keys()
+        monkeypatch.setattr(project_settings, "CONFIG", replace(project_settings.CONFIG, limits=figures))
+
+    return leave

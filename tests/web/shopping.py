@@ -46,7 +46,13 @@ def shop_order(
     stored = make_order(steps, workflow=FULFIL, **process)
     placed_at = timezone.now() - timedelta(seconds=age)
     order = make_purchase(
-        stored.order_id, customer=customer, email=email, total=7800, ship_to=LONDON, placed_at=placed_at
+        stored.order_id,
+        customer=customer,
+        email=email,
+        total=7800,
+        ship_to=LONDON,
+        placed_at=placed_at,
+        promised_by=placed_at + timedelta(seconds=FULFIL.complete_by),
     )
     OrderLine.objects.create(order=order, sku="tidal-lines", title=title, quantity=2, unit_price=3900)
     return stored

@@ -5,12 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.http import HttpResponse
 from django.test import Client
 
+from orders.api import callbacks
 from orders.engine.callbacks import issue_token
 from orders.models import AgentReply, OrderProcess
 from orders.services.answers import LARGEST_RESULT
+from sasweb import logs
 from sasweb.limits import Limit
 from tests.support.factories import ago, ahead, make_order, step_of
 from tests.support.roles import a_scheduler
@@ -60,6 +63,17 @@ def test_a_remote_service_refuses_later(service: Client, order: OrderProcess) ->
     assert (step_of(order, "mix").outcome, step_of(order, "mix").error) == ("refused", error)
 
 
+def test_a_token_outlives_the_key_that_signed_it_while_that_is_listed(
+    service: Client, order: OrderProcess, settings: Any
+) -> None:
+    token = issue_token(f"{order.pk}/mix/1")
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key, of 32 characters or more"
+    assert call_back(service, order, token=token).status_code == 204
+    settings.SECRET_KEY_FALLBACKS = []
+    assert_problem(call_back(service, order, token=token), 404, "not_found")
+
+
 def test_a_second_callback_is_told_that_it_was_answered(service: Client, order: OrderProcess) -> None:
     call_back(service, order)
     assert_problem(call_back(service, order), 409, "already_answered")
@@ -106,6 +120,22 @@ def test_a_result_that_is_too_large_is_refused(service: Client, order: OrderProc
 def test_a_callback_is_posted(service: Client, order: OrderProcess) -> None:
     response = service.get(f"/callbacks/{issue_token(f'{order.pk}/mix/1')}")
     assert_problem(response, 405, "method_not_allowed")
+
+
+@pytest.mark.parametrize("error", [OperationalError("the connection is lost"), ZeroDivisionError()])
+def test_the_token_is_not_logged(
+    service: Client, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(**_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(callbacks, "answer_callback", fail)
+    token = issue_token("018f0000-0000-7000-8000-000000000000/mix/1")
+    answer = service.post(f"/callbacks/{token}", {"result": {}}, content_type="application/json")
+    assert answer.status_code in (500, 503)
+    lines = [logs.formatter().format(record) for record in caplog.records]
+    assert any("/callbacks/…" in line for line in lines)
+    assert not any(token in line for line in lines)
 
 
 def test_callbacks_of_one_address_are_limited(service: Client, order: OrderProcess, settings: Any) -> None:

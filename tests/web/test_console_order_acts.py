@@ -105,13 +105,11 @@ def test_a_step_of_unknown_outcome_is_settled_first(desk: Desk) -> None:
     at = f"/console/orders/{order.pk}/steps/create-shipment"
     assert "Settle it by hand first" in admin.get(f"{at}/edit/").content.decode()
     assert admin.post(f"{at}/settle/", {"reason": "r"}).status_code == 422
-    wrong = admin.post(f"{at}/settle/", {"how": "done", "result": "[1]", "reason": "r"})
-    assert wrong.status_code == 422 and "JSON object" in wrong.content.decode()
-    admin.post(
-        f"{at}/settle/", {"how": "done", "result": '{"shipment": "s-1"}', "reason": "seen at the carrier"}
-    )
+    wrong = admin.post(f"{at}/settle/", {"how": "done", "result": '{"tracking": "t-1"}', "reason": "r"})
+    assert wrong.status_code == 422 and wrong.context["form"].errors.keys() == {"result.tracking"}
+    admin.post(f"{at}/settle/", {"how": "done", "result.tracking": "t-1", "reason": "seen at the carrier"})
     step = step_of(order, "create-shipment")
-    assert (step.state, step.outcome, step.result) == ("completed", "done", {"shipment": "s-1"})
+    assert (step.state, step.outcome, step.result) == ("completed", "done", {"tracking": "t-1"})
     assert stored(order).process_state == "pending"
     assert (
         "settled by hand as done: seen at the carrier"
@@ -123,7 +121,7 @@ def test_a_step_of_unknown_outcome_is_settled_first(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("detail", "sentence", "proposed"),
     [
-        ({"finding": "done", "result": {"shipment": "s-9"}}, "it was.", "done"),
+        ({"finding": "done", "result": {"tracking": "t-9"}}, "it was.", "done"),
         ({"finding": "not_done"}, "it was not.", "not done"),
         ({"finding": "unknown", "reason": "still packing"}, "it is unknown (still packing).", None),
     ],
@@ -146,7 +144,7 @@ def test_what_the_remote_service_says_is_proposed_where_a_step_is_settled(
     text = " ".join(page.content.decode().split())
     assert f"asked whether this was done: {sentence}" in text
     assert page.context["form"]["how"].value() == proposed
-    assert ("s-9" in text) is (proposed == "done")
+    assert ("t-9" in text) is (proposed == "done")
     assert "is asked again first" in text
     history = desk("admin").get(f"/console/orders/{order.pk}/").content.decode()
     assert f"Asked whether step create-shipment was done: {sentence[:-1]}" in history

@@ -52,6 +52,18 @@ def test_only_the_newest_events_are_shown_until_all_are_requested(desk: Desk) ->
     assert "scheduler:29<" in client.get(f"/console/orders/{order.pk}/?events=all").content.decode()
 
 
+def test_a_row_that_no_step_declares_is_shown_like_any_other(desk: Desk) -> None:
+    order = an_order({"reserve-stock": "running"}, process_state="processing")
+    row = StepState.objects.get(process_id=order.pk, name="reserve-stock")
+    row.pk, row.name, row.position, row.state, row.complete_by = None, "reserve-stock:1", 9, "failed", None
+    row.save(force_insert=True)
+    client = desk("operator")
+    page = client.get(f"/console/orders/{order.pk}/").content.decode()
+    skip = f"/console/orders/{order.pk}/steps/reserve-stock:1/skip/"
+    assert skip in page
+    assert client.get(skip).status_code == 200
+
+
 def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Every act: who may do it, its url, and its form."""
     at = f"/console/orders/{order.pk}/"

@@ -17,9 +17,10 @@ PUBLIC = {
     "account": {"sign-in", "sign-up", "sign-up-sent", "finish", "forgotten", "forgotten-sent", "reset"},
     "shop": {
         *("catalogue", "picture", "poster", "design", None, "cart", "cart-add", "cart-change", "cart-remove"),
-        *("checkout", "find-order", "order", "order-progress", "order-cancel", "order-pay"),
-        *("guest-order", "guest-order-progress", "guest-order-cancel", "guest-order-pay"),
-        "guest-order-renew",
+        *("checkout", "find-order", "order-pay", "guest-order-pay"),
+    },
+    "order": {
+        *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),
     },
     "callbacks": {"answer"},
     "console": {"sign-in"},

@@ -1,12 +1,9 @@
 """Nobody does something so often that others pay for it: each limit refuses with 429 and says when to go on."""
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
@@ -15,32 +12,18 @@ from rest_framework.test import APIClient
 
 from orders.access import limited_requests, limits
 from orders.access.limits import LimitedError, has_room, take
-from orders.models import Bucket, OutgoingMessage
+from orders.models import AuditEntry, Bucket, OutgoingMessage
 from orders.outbox.queue import deliver_due
 from orders.retention import delete_old_records
-from sasweb.limits import DEFAULTS, Limit
+from sasweb.limits import DEFAULTS
 from tests.support.mailbox import Mailbox
 from tests.support.order_bodies import EMAIL, order_body
-from tests.support.people import PASSWORD, person
+from tests.support.people import PASSWORD, person, signed_in
+from tests.web.conftest import Limits
 from tests.web.helpers import assert_problem, in_threads
 from tests.web.shopping import FORM
 
-Limits = Callable[..., None]
 ELSEWHERE = {"REMOTE_ADDR": "203.0.113.9"}
-
-
-@pytest.fixture
-def only(monkeypatch: pytest.MonkeyPatch) -> Limits:
-    """Leaves only these limits, of so many in an hour."""
-
-    def leave(**most: int) -> None:
-        figures = {
-            name.replace("__", "."): Limit(most=number, seconds=3_600) for name, number in most.items()
-        }
-        assert figures.keys() <= DEFAULTS.keys()
-        monkeypatch.setattr(settings, "CONFIG", replace(settings.CONFIG, limits=figures))
-
-    return leave
 
 
 def pass_time(seconds: float) -> None:
@@ -171,6 +154,21 @@ def test_a_customers_orders_are_counted_by_her_account(catalogue: None, only: Li
 
 
 @pytest.mark.django_db
+def test_a_customers_orders_for_an_address_that_is_not_hers_are_counted_by_recipient(
+    catalogue: None, only: Limits
+) -> None:
+    only(checkout__recipient=1)
+    ada, user = Client(), person("ada")
+    user.email = "ada@example.org"
+    user.save()
+    ada.force_login(user)
+    for _ in range(3):
+        assert ada.post("/checkout/", {**FORM, "email": " Ada@Example.org "}).status_code != 429
+    assert ada.post("/checkout/", {**FORM, "email": "victim@example.org"}).status_code != 429
+    assert_refused(ada.post("/checkout/", {**FORM, "email": "victim@example.org"}))
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("url", "limit", "body"),
     [
@@ -219,6 +217,16 @@ def test_searches_and_exports_are_counted(catalogue: None, only: Limits, client:
 
 
 @pytest.mark.django_db
+def test_the_results_of_a_bulk_action_count_as_an_export(only: Limits) -> None:
+    only(export__account=1)
+    olga = signed_in(person("operator", "olga"))
+    assert olga.get("/console/bulk/1/").status_code == 404
+    assert olga.get("/console/bulk/1/?format=csv").status_code == 404
+    assert_refused(olga.get("/console/bulk/1/?format=csv"))
+    assert olga.get("/console/bulk/1/").status_code == 404
+
+
+@pytest.mark.django_db
 def test_what_comes_too_often_does_nothing(only: Limits, client: Client) -> None:
     only(emails__address=1)
     for _ in range(5):
@@ -242,7 +250,7 @@ def test_a_limiter_that_cannot_be_asked_lets_through(
 def test_every_limit_of_a_page_exists_and_every_page_that_is_named(only: Limits) -> None:
     names = {name for limit in limited_requests.POSTED.values() for name in limit}
     assert names | set(limited_requests.GUEST) | set(limited_requests.CUSTOMER) <= DEFAULTS.keys()
-    arguments = {"account:reset": ["a", "b"], "account:finish": ["a"], "shop:guest-order-renew": ["a"]}
+    arguments = {"account:reset": ["a", "b"], "account:finish": ["a"], "order:guest-renew": ["a"]}
     for page in [*limited_requests.POSTED, *limited_requests.EXPORTS, "shop:checkout"]:
         try:
             reverse(page, args=arguments.get(page))
@@ -250,28 +258,23 @@ def test_every_limit_of_a_page_exists_and_every_page_that_is_named(only: Limits)
             pytest.fail(f"no page {page}")
 
 
-# The API.
+# The audit log, which keeps everything for ever.
 
 
-@pytest.mark.parametrize("limit", ["orders__token", "orders__account"])
-def test_orders_by_token_are_counted(limit: str, ada: APIClient, bob: APIClient, only: Limits) -> None:
-    only(**{limit: 2})
-    for _ in range(2):
-        assert ada.post("/api/v1/orders", order_body()).status_code == 202
-    response = ada.post("/api/v1/orders", order_body())
-    assert_problem(response, "rate_limited")
-    assert 0 < int(response["Retry-After"]) <= 1_800
-    assert bob.post("/api/v1/orders", order_body()).status_code == 202
-    assert ada.get("/api/v1/orders").status_code == 200, "reading is not ordering"
-
-
-def test_long_polls_are_counted_by_account(ada: APIClient, only: Limits) -> None:
-    only(waits__account=1)
-    order = ada.post("/api/v1/orders", order_body()).json()
-    url = f"/api/v1/orders/{order['id']}"
-    assert ada.get(url, headers={"Prefer": "wait=0"}).status_code == 200
-    assert_problem(ada.get(url, headers={"Prefer": "wait=0"}), "rate_limited")
-    assert ada.get(url).status_code == 200
+def test_nobody_fills_the_audit_log_with_acts_that_are_refused(
+    bob: APIClient, only: Limits, caplog: pytest.LogCaptureFixture
+) -> None:
+    only(refusals__account=3)
+    browser = signed_in(person("customer", "ada"))
+    for _ in range(5):
+        assert browser.post("/console/agents/mail/pause/", {"reason": "x"}).status_code == 403
+        assert bob.post("/api/v1/agents/mail/pause", {"reason": "x"}).status_code == 403
+    recorded = AuditEntry.objects.order_by("actor").values_list("actor", "allowed")
+    assert list(recorded) == [("ada", False)] * 3 + [("bob", False)] * 3
+    assert len([line for line in caplog.messages if "not recorded" in line]) == 4
+    pass_time(3_600)
+    bob.post("/api/v1/agents/mail/pause", {"reason": "x"})
+    assert AuditEntry.objects.filter(actor="bob").count() == 4
 
 
 # Emails to people who did not ask for them.

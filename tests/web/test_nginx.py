@@ -84,9 +84,10 @@ def test_a_page_is_served_over_https_and_plain_http_leads_there(nginx: Nginx, ca
     plain.close()
 
 
-def test_a_token_that_is_sent_in_clear_is_refused_and_not_led_on(nginx: Nginx) -> None:
+@pytest.mark.parametrize("path", ["/api/v1/orders", "/callbacks/x"])
+def test_a_token_that_is_sent_in_clear_is_refused_and_not_led_on(path: str, nginx: Nginx) -> None:
     plain = HTTPConnection("127.0.0.1", nginx.http)
-    plain.request("GET", "/api/v1/orders", headers={"Authorization": "Token sas_x"})
+    plain.request("POST", path, headers={"Authorization": "Token sas_x"})
     assert plain.getresponse().status == 403
     plain.close()
 

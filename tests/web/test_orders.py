@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -9,6 +10,8 @@ from rest_framework.test import APIClient
 
 from orders.models import Event, OrderProcess, SetAside, StepState, SubmissionMessage
 from orders.shop.models import Product
+from tests.support.factories import ago
+from tests.support.finished_orders import archive
 from tests.support.order_bodies import TOTAL, order_body
 from tests.web.helpers import ORDERS, assert_problem, change_state, mistakes, place, run_submission
 
@@ -175,11 +178,35 @@ def test_an_offset_whose_plus_sign_became_a_space_is_accepted(ada: APIClient) ->
         ("placed_after=0001-01-01T00:00:00%2B14:00", "placed_after"),
         ("cursor=1", "cursor"),
         ("page_size=1000", "page_size"),
+        ("subject=a%0Ab", "subject"),
         ("customer=2", "customer"),
     ],
 )
 def test_an_invalid_query_is_refused(ada: APIClient, query: str, where: str) -> None:
     assert mistakes(ada.get(f"{ORDERS}?{query}")) == [where]
+
+
+def test_orders_about_a_subject_are_listed_page_by_page_wherever_they_are(
+    ada: APIClient, bob: APIClient
+) -> None:
+    archived, *_ = ids = [place(ada, subject=subject)["id"] for subject in ("mine", "other", "mine")]
+    place(bob, subject="mine")
+    run_submission()
+    OrderProcess.objects.filter(pk=archived).update(process_state="processed", finished_at=ago(60))
+    archive(UUID(archived))
+    aside = place(ada, subject="mine")["id"]
+    Product.objects.filter(sku="tidal-lines").update(sku="gone")
+    run_submission()
+    Product.objects.filter(sku="gone").update(sku="tidal-lines")
+    queued = place(ada, subject="mine")["id"]
+    assert SetAside.objects.get().order_id == UUID(aside)
+    seen, url = [], f"{ORDERS}?page_size=2&subject=mine"
+    while url:
+        page = ada.get(url).json()
+        seen += [order["id"] for order in page["results"]]
+        url = page["next"]
+    assert seen == [queued, aside, ids[2], archived]
+    assert ada.get(f"{ORDERS}?subject=min").json()["results"] == []
 
 
 def test_a_page_takes_the_same_number_of_queries_whatever_its_size(

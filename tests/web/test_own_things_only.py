@@ -17,7 +17,7 @@ from tests.web.shopping import customer, shop_order
 from tests.web.test_deny_by_default import views
 
 pytestmark = pytest.mark.django_db
-CUSTOMERS = {"shop": {"order_id"}, "account": {"address_id"}, "api": {"order_id"}}
+CUSTOMERS = {"order": {"order_id"}, "shop": {"order_id"}, "account": {"address_id"}, "api": {"order_id"}}
 """By namespace: what a customer's URLs are about."""
 OPERATORS = {"order-compensate"}
 """The API's URLs about orders that customers may not use at all."""
@@ -49,9 +49,9 @@ def test_one_customer_reaches_nothing_of_another_by_any_url_or_method(catalogue:
     order = shop_order({}, customer=ada)
     address = Address.objects.create(user=ada, is_default=True, **LONDON)
     places = customers_places({"order_id": order.order_id, "address_id": address.pk})
-    assert {"shop:order", "shop:order-progress", "shop:order-cancel", "shop:order-pay"} <= places.keys()
+    assert {"order:page", "order:progress", "order:cancel", "shop:order-pay"} <= places.keys()
     assert {"account:address", "account:delete-address"} <= places.keys()
-    assert {"api:order", "api:order-cancel", "api:order-events"} <= places.keys()
+    assert {"api:order", "api:order-cancel", "api:order-events", "api:order-progress"} <= places.keys()
     program: Client = api_client(token_of(bob))
     before = state()
     for name, path in places.items():
@@ -62,7 +62,7 @@ def test_one_customer_reaches_nothing_of_another_by_any_url_or_method(catalogue:
             assert answer.status_code in refused, (name, method)
             assert LONDON["street"] not in answer.content.decode()
     assert state() == before
-    assert signed_in(ada).get(places["shop:order"]).status_code == 200
+    assert signed_in(ada).get(places["order:page"]).status_code == 200
 
 
 def test_an_order_of_the_api_takes_no_price_owner_or_state_from_its_client(

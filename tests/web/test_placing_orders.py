@@ -58,7 +58,11 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
             },
         ],
         "steps": [],
-        "links": {"self": f"{ORDERS}/{body['id']}", "events": f"{ORDERS}/{body['id']}/events"},
+        "links": {
+            "self": f"{ORDERS}/{body['id']}",
+            "events": f"{ORDERS}/{body['id']}/events",
+            "progress": f"{ORDERS}/{body['id']}/progress",
+        },
     }
 
 

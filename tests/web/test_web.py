@@ -128,6 +128,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         "list_order_events",
         "list_messages",
         "delete_message",
+        "get_order_progress",
         "answer_call",
         *("list_alerts", "list_alert_groups", "resubmit_alert_group", "get_bulk_action"),
         *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent"),

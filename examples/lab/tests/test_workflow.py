@@ -7,15 +7,19 @@ import pytest
 
 from examples.lab.samples import register
 from examples.lab.standin import Laboratory
-from orders.engine.errors import Refused, Transient
+from orders.agents import Refused, Transient
 from orders.testing import EndedOrder, LostAnswer, run_to_end
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DOWN = Transient("down", "the service is down")
 LOST = LostAnswer(fault=Transient("cut", "the answer was lost"))
-DONE = {"instruments book": 2, "reports publish": 1}
-TAKEN_BACK = {"instruments cancel": 2, "reports withdraw": 1}
+CALLED_BACK = {"spectrometry": {"finding": "traces of lead"}}
+ACCEPTED = {"review": {"choice": "accept"}}
+REJECTED = {"review": {"choice": "reject", "note": "the sample was warm"}}
+ANALYSED = {"instruments book": 2, "analyses analyse": 2}
+DONE = {**ANALYSED, "reports publish": 1}
+TAKEN_BACK = {"instruments cancel": 2, "analyses void": 2}
 
 
 def a_sample() -> UUID:
@@ -30,63 +34,122 @@ def states(ended: EndedOrder) -> dict[str, str]:
     return {name: step.state for name, step in ended.steps.items()}
 
 
-def test_two_instruments_are_booked_and_then_the_report_names_both(laboratory: Laboratory) -> None:
-    ended = run_to_end(a_sample())
+def started(ended: EndedOrder) -> list[str]:
+    return [step for kind, step in ended.events if kind == "step_started"]
+
+
+def test_two_instruments_analyse_a_sample_and_the_report_says_what_they_found(laboratory: Laboratory) -> None:
+    """One of them calls back."""
+    ended = run_to_end(a_sample(), answers=CALLED_BACK | ACCEPTED)
     assert (ended.state, ended.seconds_skipped) == ("processed", 0.0)
     assert {name: step.attempts for name, step in ended.steps.items()} == dict.fromkeys(ended.steps, 1)
     assert effects(laboratory) == DONE
-    report = laboratory.ledger[-1]
-    bookings = sorted((ended.steps[name].result or {})["reference"] for name in ended.steps if "book" in name)
-    assert report.details == {"sample": "S-1", "batch": "B-7", "bookings": bookings}
-    started = [step for kind, step in ended.events if kind == "step_started"]
-    assert started[-1] == "report"
+    assert laboratory.ledger[-1].details == {
+        "sample": "S-1",
+        "batch": "B-7",
+        "findings": {
+            "spectrometry": "traces of lead",
+            "microscopy": "S-1 by chromatography: nothing unusual",
+        },
+        "accepted_by": "test",
+    }
 
 
-def test_what_is_down_for_two_calls_costs_two_calls(laboratory: Laboratory) -> None:
-    ended = run_to_end(a_sample(), faults={"reports": [DOWN, DOWN]})
+def test_the_analyses_are_done_at_the_same_time_each_on_its_own_booking(laboratory: Laboratory) -> None:
+    ended = run_to_end(a_sample(), answers=CALLED_BACK | ACCEPTED)
+    assert set(started(ended)[:2]) == {"book-spectrometer", "book-microscope"}
+    assert set(started(ended)[2:4]) == {"spectrometry", "microscopy"}
+    assert started(ended)[4:] == ["report"]
+    bookings = {
+        analysis.details["instrument"]: analysis.details["booking"]
+        for analysis in laboratory.ledger
+        if analysis.operation == "analyse"
+    }
+    assert bookings == {
+        instrument: (ended.steps[f"book-{instrument}"].result or {})["reference"]
+        for instrument in ("spectrometer", "microscope")
+    }
+
+
+def test_what_was_called_back_in_vain_is_found_by_asking(laboratory: Laboratory) -> None:
+    ended = run_to_end(a_sample(), answers=ACCEPTED)
+    assert ended.state == "processed"
+    assert laboratory.callbacks == [0]
+    assert 59 < ended.seconds_skipped <= 60
+    assert ended.steps["spectrometry"].failures == 0
+    assert ended.steps["spectrometry"].result == {"finding": "S-1 by chromatography: nothing unusual"}
+    assert effects(laboratory) == DONE
+
+
+def test_a_rejected_sample_has_its_analyses_voided_and_its_bookings_cancelled(laboratory: Laboratory) -> None:
+    ended = run_to_end(a_sample(), answers=CALLED_BACK | REJECTED)
+    assert ended.state == "compensated"
+    assert ended.steps["review"].result == {"choice": "reject", "by": "test", "note": "the sample was warm"}
+    assert states(ended)["report"] == "not_started"
+    assert effects(laboratory) == {**ANALYSED, **TAKEN_BACK}
+    reversals = [effect.operation for effect in laboratory.ledger[4:]]
+    assert reversals.index("void") < reversals.index("cancel")
+
+
+def test_a_sample_that_nobody_reviews_is_an_error_after_a_day(laboratory: Laboratory) -> None:
+    """An operator is told, and the bookings stay until she has decided."""
+    ended = run_to_end(a_sample(), answers=CALLED_BACK)
+    assert ended.state == "error"
+    assert (states(ended)["review"], states(ended)["report"]) == ("failed", "not_started")
+    assert (ended.steps["review"].error or {})["code"] == "no_answer"
+    assert 86_000 < ended.seconds_skipped <= 86_400
+    assert effects(laboratory) == ANALYSED
+
+
+@pytest.mark.parametrize("agent", ["instruments", "analyses", "reports"])
+def test_what_is_down_for_two_calls_costs_two_calls(laboratory: Laboratory, agent: str) -> None:
+    ended = run_to_end(a_sample(), faults={agent: [DOWN, DOWN]}, answers=CALLED_BACK | ACCEPTED)
     assert ended.state == "processed"
     assert [kind for kind, _ in ended.events].count("call_failed") == 2
     assert effects(laboratory) == DONE
 
 
 def test_a_long_outage_is_waited_for_in_no_time(laboratory: Laboratory) -> None:
-    ended = run_to_end(a_sample(), faults={"instruments": [DOWN] * 30})
+    ended = run_to_end(a_sample(), faults={"instruments": [DOWN] * 30}, answers=CALLED_BACK | ACCEPTED)
     assert ended.state == "processed"
     assert ended.seconds_skipped > 60
     assert effects(laboratory) == DONE
 
 
 def test_lost_answers_double_nothing(laboratory: Laboratory) -> None:
-    ended = run_to_end(a_sample(), faults={"instruments": [LOST, LOST], "reports": [LOST]})
+    faults = {"instruments": [LOST, LOST], "analyses": [LOST, LOST], "reports": [LOST]}
+    ended = run_to_end(a_sample(), faults=faults, answers=ACCEPTED)
     assert ended.state == "processed"
     assert effects(laboratory) == DONE
 
 
-def test_a_refused_report_is_an_error_and_leaves_the_bookings(laboratory: Laboratory) -> None:
-    ended = run_to_end(a_sample(), faults={"reports": [Refused("no", "the batch is closed")]})
+def test_a_refused_report_is_an_error_and_leaves_everything_as_it_is(laboratory: Laboratory) -> None:
+    faults = {"reports": [Refused("no", "the batch is closed")]}
+    ended = run_to_end(a_sample(), faults=faults, answers=CALLED_BACK | ACCEPTED)
     assert ended.state == "error"
-    assert states(ended) == {
-        "book-spectrometer": "completed",
-        "book-microscope": "completed",
-        "report": "failed",
-    }
-    assert effects(laboratory) == {"instruments book": 2}
+    assert states(ended).pop("report") == "failed"
+    assert effects(laboratory) == ANALYSED
 
 
 @pytest.mark.parametrize("fault", [None, DOWN, LOST])
-def test_a_compensation_withdraws_the_report_and_cancels_both_bookings(
+def test_a_compensation_withdraws_the_report_and_takes_the_rest_back(
     laboratory: Laboratory, fault: Transient | LostAnswer | None
 ) -> None:
     order_id = a_sample()
-    assert run_to_end(order_id).state == "processed"
-    ended = run_to_end(order_id, compensate=True, faults={"instruments": [fault], "reports": [fault]})
+    assert run_to_end(order_id, answers=CALLED_BACK | ACCEPTED).state == "processed"
+    faults = {"instruments": [fault], "analyses": [fault], "reports": [fault]}
+    ended = run_to_end(order_id, compensate=True, faults=faults)
     assert ended.state == "compensated"
-    assert effects(laboratory) == {**DONE, **TAKEN_BACK}
-    assert laboratory.ledger[3].operation == "withdraw"
+    assert effects(laboratory) == {**DONE, **TAKEN_BACK, "reports withdraw": 1}
+    assert laboratory.ledger[5].operation == "withdraw"
 
 
-def test_an_order_whose_outcome_is_unknown_is_compensated_in_full(laboratory: Laboratory) -> None:
-    order_id = a_sample()
-    ended = run_to_end(order_id, compensate=True, faults={"reports": [LOST, *[DOWN] * 5]})
+def test_a_sample_that_is_cancelled_while_an_instrument_is_at_work_is_compensated_in_full(
+    laboratory: Laboratory,
+) -> None:
+    """Its result never comes, and is not waited for."""
+    laboratory.seconds = 3_600.0
+    ended = run_to_end(a_sample(), compensate=True)
     assert ended.state == "compensated"
-    assert effects(laboratory) == {**DONE, **TAKEN_BACK}
+    assert effects(laboratory) == {**ANALYSED, **TAKEN_BACK}
+    assert laboratory.callbacks == []

@@ -15,11 +15,9 @@ from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
 from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES
 from orders.vocabulary import BulkItemState, BulkKind
+from orders.wording.state_labels import BULK_KINDS
 
-KINDS = (
-    (BulkKind.RESUBMIT, "Resubmit"),
-    (BulkKind.COMPENSATE, "Cancel and refund"),
-)
+KINDS = tuple(BULK_KINDS.items())
 SLOWEST = 0.1
 """Orders a second."""
 

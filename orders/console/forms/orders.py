@@ -1,15 +1,10 @@
-"""The forms on the page of an order: resubmit, retry, decide, priority, cancel and refund, skip, settle."""
-
-from collections.abc import Mapping
-from typing import Any
+"""The forms on the page of an order: resubmit, retry, decide, priority, cancel, skip."""
 
 from django import forms
 from django.http import QueryDict
 
-from orders.console.forms.fields import Reason, ReasonForm, exact_input, text_input
+from orders.console.forms.fields import ReasonForm, exact_input
 
-LONGEST_RESULT = 4_000
-DONE, NOT_DONE, COMPENSATED = "done", "not done", "compensated"
 PRIORITIES = range(10)
 
 
@@ -54,8 +49,8 @@ class TypedForm(ReasonForm):
 
     typed = forms.CharField(required=False, max_length=120, widget=exact_input())
 
-    def __init__(self, data: QueryDict | None = None, *, word: str) -> None:
-        super().__init__(data, label_suffix="", auto_id="%s")
+    def __init__(self, data: QueryDict | None = None, *, word: str, reason: str = "") -> None:
+        super().__init__(data, label_suffix="", auto_id="%s", initial={"reason": reason})
         self.word = word
         for field in self.fields.values():
             field.widget.attrs["required"] = True
@@ -66,60 +61,3 @@ class TypedForm(ReasonForm):
         typed = self.cleaned_data["typed"].replace(" ", "").lower() == self.word.lower()
         wrong = f"Nothing has been changed. Type {self.word} to confirm."
         self.add_error(None if typed else "typed", message if typed else wrong)
-
-
-def _proposal(finding: Mapping[str, Any]) -> dict[str, Any]:
-    """The form's values as far as the remote service's own answer settles the step."""
-    match finding.get("finding"):
-        case "done":
-            return {"how": DONE, "result": finding.get("result") or {}}
-        case "not_done":
-            return {"how": NOT_DONE, "result": {}}
-    return {"result": {}}
-
-
-class SettleForm(forms.Form):
-    """Settles a step by hand: whether it was done, with the proof."""
-
-    how = forms.ChoiceField(
-        label="What happened",
-        choices=[
-            (DONE, "It was done. The order continues with the response below."),
-            (NOT_DONE, "It was not done. The next attempt uses a new key."),
-        ],
-        widget=forms.RadioSelect,
-        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose whether the step was done."),
-    )
-    result = forms.JSONField(
-        label="Response, as JSON, if it was done",
-        help_text="What the remote service would have answered. Later steps may need it.",
-        required=False,
-        widget=forms.Textarea(
-            attrs={"class": "input", "rows": 5, "maxlength": LONGEST_RESULT, "spellcheck": "false"}
-        ),
-        error_messages={"invalid": "Enter a JSON object, as the remote service would have answered."},
-    )
-    reason = Reason(label="Proof", widget=text_input(required=True))
-
-    def __init__(
-        self,
-        data: QueryDict | None = None,
-        *,
-        is_compensation: bool,
-        finding: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(data, label_suffix="", auto_id="%s", initial=_proposal(finding or {}))
-        if is_compensation:
-            self.fields["how"] = forms.ChoiceField(
-                choices=[(COMPENSATED, "")], widget=forms.HiddenInput, initial=COMPENSATED
-            )
-            del self.fields["result"]
-
-    def clean_result(self) -> dict[str, Any]:
-        """Takes a JSON object; nothing counts as an empty one."""
-        result = self.cleaned_data["result"]
-        if result is None:
-            return {}
-        if not isinstance(result, dict):
-            raise forms.ValidationError(self.fields["result"].error_messages["invalid"], code="invalid")
-        return result

@@ -17,9 +17,10 @@ from orders.engine.agent_host.doubt import CannotAsk, Doubt, Undecided
 from orders.engine.agent_host.statistics import CallStats
 from orders.engine.agent_host.storable import (
     LONGEST_MESSAGE,
-    answer_text,
+    IncompleteResult,
     make_storable,
     pending_text,
+    result_text,
     safe_text,
 )
 from orders.engine.callbacks import issue_token
@@ -179,7 +180,7 @@ class Call:
         answer = await method(request)
         if isinstance(answer, Pending):
             return ReplyOutcome.PENDING, pending_text(answer)
-        return ReplyOutcome.DONE, answer_text(answer)
+        return ReplyOutcome.DONE, self._result_text(answer)
 
     async def _ask(self, request: Request) -> Answered | NotDone | Unknown:
         """Asks the remote service what has become of the request.
@@ -209,7 +210,7 @@ class Call:
         finding: Finding = await cast(InquiringAgent, self._agent).inquire(request)
         match finding:
             case Done():
-                return finding, answer_text(finding.result)
+                return finding, self._result_text(finding.result)
             case Pending():
                 return finding, pending_text(finding)
             case Unknown():
@@ -217,6 +218,10 @@ class Call:
             case NotDone():
                 return finding, ""
         raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone, Pending or Unknown")
+
+    def _result_text(self, answer: Any) -> str:
+        types = self.lease.body.get("result_fields", {})
+        return result_text(answer, agent=self._agent.name, types=types)
 
     async def _find_result(self, request: Request, fault: Fault) -> Answered | None:
         """The result of a request whose outcome the remote service left open, if it says that it is done after all."""
@@ -299,7 +304,9 @@ class Call:
     def _note(self, fault: Fault, began: float) -> None:
         seconds = time.monotonic() - began
         self._stats.record(seconds=seconds, failed=True)
-        failure = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
+        failure: dict[str, Any] = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
+        if isinstance(fault, IncompleteResult) and fault.answer is not None:
+            failure["answer"] = fault.answer
         self._record(EventKind.CALL_FAILED, failure)
 
     def _note_finding(self, finding: Finding, result: str) -> None:

@@ -1,9 +1,11 @@
 """Makes what agents say storable, at the one place where it enters: agents are anybody's code."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from orders.engine.contracts import Pending
-from orders.engine.errors import Fault, Transient
+from orders.engine.errors import Fault, Transient, Unresolved
+from orders.engine.results import find_gaps, say_gaps
 from orders.engine.runtime.text import keepable, short_code, strict_json
 
 LONGEST_MESSAGE = 2_000
@@ -18,6 +20,15 @@ LONGEST_REFERENCE = 200
 """Characters of what a remote service calls a matter."""
 LARGEST_ANSWER = 1_000_000
 """Characters of an answer as JSON."""
+
+
+class IncompleteResult(Unresolved):
+    """Raised when an answer lacks what the step's result must hold. The effect may have happened, and a retry gets the
+    same answer. `answer` is kept for operators, unless it is too long for the history."""
+
+    def __init__(self, agent: str, gaps: Mapping[str, str], answer: Any, size: int) -> None:
+        super().__init__("incomplete_result", f"the answer of {agent} is incomplete: {say_gaps(gaps)}")
+        self.answer = answer if size <= LONGEST_MESSAGE else None
 
 
 def make_storable(fault: Fault) -> None:
@@ -41,6 +52,15 @@ def answer_text(answer: Any) -> str:
     text = strict_json(answer)
     if len(text) > LARGEST_ANSWER:
         raise ValueError(f"the answer has more than {LARGEST_ANSWER:,} characters")
+    return text
+
+
+def result_text(answer: Any, *, agent: str, types: Mapping[str, str]) -> str:
+    """An agent's answer as JSON, if it holds fields of these types by their names. Raises `IncompleteResult`, and what
+    `answer_text` raises."""
+    text = answer_text(answer)
+    if gaps := find_gaps(answer if isinstance(answer, Mapping) else {}, types):
+        raise IncompleteResult(agent, gaps, answer, len(text))
     return text
 
 

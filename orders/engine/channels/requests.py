@@ -4,7 +4,7 @@ A statement that takes several requests locks them in the order of their ids, so
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -32,6 +32,8 @@ class NewRequest(NamedTuple):
     """Whether an earlier attempt may have had the effect."""
     key_is_known: bool = True
     """Whether the remote service recognises a repeated call by its key."""
+    result_fields: Mapping[str, str] | None = None
+    """What the result must hold: types by names. None if that is not said."""
 
 
 def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
@@ -39,6 +41,7 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
 
     Attempt, data and complete-by are copied from the step's row, so they cannot differ from it.
     The `results` in the body are those of the steps named in `needs`, and `reference` is that of the last `Pending`.
+    `result_fields` are there if the step says what its result must hold.
     """
     if not new_requests:
         return
@@ -58,11 +61,13 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
                           AND needed.name = ANY(string_to_array(new.needs, ','))
                    ) END
                ) || CASE WHEN step.awaits ? 'reference'
-                         THEN jsonb_build_object('reference', step.awaits -> 'reference') ELSE '{}'::jsonb END,
+                         THEN jsonb_build_object('reference', step.awaits -> 'reference') ELSE '{}'::jsonb END
+                 || CASE WHEN new.result_fields IS NULL THEN '{}'::jsonb
+                         ELSE jsonb_build_object('result_fields', new.result_fields) END,
                step.complete_by, new.priority, 0, %(by)s::text, new.is_repeat, new.key_is_known
           FROM json_to_recordset(%(rows)s::json)
             AS new(step_id bigint, operation text, needs text, compensates boolean, key text, reverses text,
-                   priority smallint, is_repeat boolean, key_is_known boolean)
+                   priority smallint, is_repeat boolean, key_is_known boolean, result_fields jsonb)
           JOIN orders_stepstate AS step
             ON step.id = new.step_id
          WHERE step.id = ANY(%(ids)s::bigint[])  -- otherwise all of a small table is read, and joined

@@ -53,12 +53,13 @@ def first_line(message: object) -> str:
     return str(message).strip().split("\n")[0]
 
 
-def message_pattern(message: str) -> str:
-    """The message on one line, with ids, quoted words, emails and numbers replaced by "…".
+def message_pattern(message: str, *, keep: str = "") -> str:
+    """The message on one line, with ids, quoted words, emails and numbers replaced by "…", except in the text `keep`.
 
     Alerts with the same kind, agent, code and pattern have one cause, and form one group.
     """
     text = " ".join(message.split())
+    parts = text.split(keep) if keep else [text]
     for variable_part in (_ID, _QUOTED, _EMAIL, _HEX, _NUMBER):
-        text = variable_part.sub("…", text)
-    return text[:LONGEST_PATTERN]
+        parts = [variable_part.sub("…", part) for part in parts]
+    return keep.join(parts)[:LONGEST_PATTERN]

@@ -4,12 +4,11 @@ import json
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from orders.engine.branches import BranchError, Facts, holds, items_of
+from orders.engine.branches import BranchError, Facts, NewItem, holds, items_of
 from orders.engine.contracts import Json, Step, Workflow
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.text import strict_json
 from orders.engine.scheduler import branching
-from orders.engine.scheduler.branching import NewItem
 from orders.engine.scheduler.order_record import OrderRecord
 from orders.vocabulary import EventKind, Goal
 
@@ -59,14 +58,14 @@ class BranchedOrder(OrderRecord):
         """Decides about a step on what was read and what came in this pass. Raises `BranchError`."""
         own = {name: json.loads(text) for name, text in self._results.items()}
         facts = Facts(read.data, {**read.results, **own})
-        known = branching.known_before(self._workflow, step.name, facts)
-        if branching.asks_condition(step, declared) and not holds(declared.when, step.name, known):
+        view = branching.known_before(self._workflow, step.name, facts)
+        if branching.asks_condition(step, declared) and not holds(declared.when, step.name, view):
             self.steps[step.name] = branching.skip(step)
             self._note(EventKind.STEP_SKIPPED, step, condition=False)
             return Turn.OVER
         if declared.each is None:
             return Turn.START
-        if not step.attempt and self._add_items(step, items_of(declared.each, step.name, known)):
+        if not step.attempt and self._add_items(step, items_of(declared.each, step.name, view)):
             return Turn.LATER
         self._join(step.name, facts)
         return Turn.OVER

@@ -5,10 +5,10 @@ they are all completed or skipped. It has no effect of its own, so there is noth
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from orders.engine import parking
-from orders.engine.branches import BranchError, Facts, declared_name, is_item, item_name
+from orders.engine.branches import BranchError, Facts, NewItem, declared_name, is_item, item_name
 from orders.engine.contracts import Json, Step, Workflow
 from orders.engine.rows import StepRow
 from orders.engine.runtime.text import keepable
@@ -16,15 +16,6 @@ from orders.vocabulary import StepStatus, WaitKind
 
 LONGEST_ERROR = 2_000
 """Characters of what is kept of an error in a business's own code."""
-
-
-class NewItem(NamedTuple):
-    """An item's step, to be added beside its joint."""
-
-    joint: StepRow
-    name: str
-    agent: str
-    request: Json
 
 
 def is_joint(step: StepRow, declared: Step) -> bool:
@@ -81,7 +72,7 @@ def add_items(joint: StepRow, agent: str, items: Sequence[Json]) -> tuple[StepRo
         state=StepStatus.AWAITING, attempt=joint.attempt + 1, awaits=awaits, not_before=None, error=None
     )
     added = [
-        NewItem(parked, item_name(joint.name, number), agent, item) for number, item in enumerate(items, 1)
+        NewItem(joint.id, item_name(joint.name, number), agent, item) for number, item in enumerate(items, 1)
     ]
     return parked, added
 

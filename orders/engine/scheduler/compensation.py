@@ -49,7 +49,7 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
             row.state == StepStatus.COMPENSATING and row.complete_by is not None
         ):
             in_flight = True
-        elif parking.is_backward(row) and row.state == StepStatus.AWAITING:
+        elif row.is_backward and row.state == StepStatus.AWAITING:
             if parking.is_due(row, now):
                 start.append((row, declared))
             else:

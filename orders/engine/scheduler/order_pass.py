@@ -14,6 +14,7 @@ from orders.engine.channels.requests import NewRequest
 from orders.engine.channels.status import Status
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
+from orders.engine.results import types_of
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.scheduler import branching, dispatch
 from orders.engine.scheduler.branched_order import BranchedOrder, Turn
@@ -146,7 +147,7 @@ class OrderPass(BranchedOrder):
     def _end_waits(self) -> None:
         """Ends what steps wait for on the way forward, since the order is being compensated."""
         for step in list(self.steps.values()):
-            if step.state == StepStatus.AWAITING and not parking.is_backward(step):
+            if step.state == StepStatus.AWAITING and not step.is_backward:
                 self.steps[step.name] = parking.end_wait(step)
                 self._note(EventKind.WAIT_ENDED, step, ruling="settle")
 
@@ -299,6 +300,7 @@ class OrderPass(BranchedOrder):
                 priority=self.row.priority,
                 is_repeat=dispatch.is_repeat(step, self.row.goal),
                 key_is_known=dispatch.is_key_known(step, declared, self.row.goal, now),
+                result_fields=types_of(declared.result) if declared.result and not compensates else None,
             )
         )
         kind = EventKind.COMPENSATION_STARTED if compensates else EventKind.STEP_STARTED

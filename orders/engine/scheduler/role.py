@@ -176,7 +176,7 @@ class Scheduler:
         requests.discard([step_id for order in orders for step_id in order.superseded])
         requests.post(new_requests, by=self._config.instance)
         if resolved := [order.row.order_id for order in orders if order.is_resolved]:
-            alerts.close_alerts(resolved, by=self._config.instance, resolution="cancelled and refunded")
+            alerts.close_alerts(resolved, by=self._config.instance, resolution="cancelled")
         alerts.open_alerts([alert for order in orders for alert in order.alerts])
         status.post(message for order in orders for message in order.statuses)
         events = [event for order in orders for event in order.events]

@@ -4,10 +4,9 @@ import json
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from orders.engine.branches import Facts
+from orders.engine.branches import Facts, NewItem
 from orders.engine.runtime.sql import fetch, recordset
 from orders.engine.runtime.statements import array, send
-from orders.engine.scheduler.branching import NewItem
 
 
 def facts_of(order_ids: Collection[UUID]) -> dict[UUID, Facts]:
@@ -50,10 +49,7 @@ def add_items(items: Sequence[NewItem]) -> None:
          ORDER BY joint.id, new.number
         """,
         {
-            "rows": recordset(
-                item._asdict() | {"joint": item.joint.id, "number": number}
-                for number, item in enumerate(items)
-            ),
-            "joints": array({item.joint.id for item in items}),
+            "rows": recordset(item._asdict() | {"number": number} for number, item in enumerate(items)),
+            "joints": array({item.joint for item in items}),
         },
     )

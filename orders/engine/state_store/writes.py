@@ -13,9 +13,10 @@ from uuid import UUID
 
 from django.db import DataError
 
-from orders.engine.contracts import Delay, Json, Step
+from orders.engine.contracts import Json
 from orders.engine.errors import StateConflict
 from orders.engine.intakes import AcceptedOrder
+from orders.engine.parking import fixed_moment
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Sent, array, known, send
@@ -210,6 +211,23 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
             )
         ],
     )
+    insert_steps(
+        {
+            "order_id": new.submission.order_id,
+            "name": step.name,
+            "position": position,
+            "agent": step.own_agent,
+            "request": (data := step.data(new.description)),
+            "priority": new.priority,
+            "awaits_until": fixed_moment(step, data),
+        }
+        for new in accepted
+        for position, step in enumerate(new.workflow.steps)
+    )
+
+
+def insert_steps(rows: Iterable[dict[str, Any]]) -> None:
+    """Inserts records of steps that are not started."""
     send(
         """
         INSERT INTO orders_stepstate (order_id, name, position, agent, request, state, attempt, answered, generation,
@@ -221,29 +239,8 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
             AS v(order_id uuid, name text, position smallint, agent text, request jsonb, priority smallint,
                  awaits_until timestamptz)
         """,
-        [
-            recordset(
-                {
-                    "order_id": new.submission.order_id,
-                    "name": step.name,
-                    "position": position,
-                    "agent": "" if step.each else step.agent,  # its items have it
-                    "request": (data := step.data(new.description)),
-                    "priority": new.priority,
-                    **_moment_of(step, data),
-                }
-                for new in accepted
-                for position, step in enumerate(new.workflow.steps)
-            )
-        ],
+        [recordset(rows)],
     )
-
-
-def _moment_of(step: Step, data: Json) -> dict[str, Any]:
-    """Until when a step is declared to wait, if that is known from the start."""
-    if isinstance(step.waits_for, Delay) and step.waits_for.until is not None:
-        return {"awaits_until": step.waits_for.until(data)}
-    return {}
 
 
 def record_events(events: Iterable[EventRow]) -> None:

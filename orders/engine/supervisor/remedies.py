@@ -46,7 +46,7 @@ def rule_on(
     `jitter` gives the backoff after that many failures, and `is_available` says whether requests are sent to the
     step's agent at present.
     """
-    backward = parking.is_backward(step)
+    backward = step.is_backward
     back = StepStatus.COMPENSATING if backward else StepStatus.NOT_STARTED
     again = step._replace(state=back, complete_by=None, not_before=None)
     if not is_available and (goal == Goal.COMPLETE or backward):

@@ -245,7 +245,7 @@ class Supervisor:
         )
         finding.row = finding.row._replace(failure_count=finding.row.failure_count + counted)
         finding.writes.append(StepWrite(after, step.attempt))
-        compensating = parking.is_backward(step)
+        compensating = step.is_backward
         kind = EventKind.COMPENSATION_TIMED_OUT if compensating else EventKind.STEP_TIMED_OUT
         failures = after.compensation_failure_count if compensating else after.failure_count
         detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}
@@ -310,7 +310,7 @@ class Supervisor:
         state_store.write_steps([write for finding in findings for write in finding.writes])
         state_store.write_processes([finding.row for finding in findings])
         if resolved := [finding.row.order_id for finding in findings if finding.is_resolved]:
-            alerts.close_alerts(resolved, by=self._actor.name, resolution="cancelled and refunded")
+            alerts.close_alerts(resolved, by=self._actor.name, resolution="cancelled")
         alerts.open_alerts(opened)
         state_store.record_events(event for finding in findings for event in finding.events)
 

@@ -43,8 +43,8 @@ class VersionWatch:
                 AlertKind.RELEASE,
                 title,
                 CODE,
-                f"no running scheduler has {title} as {orders.number} of its orders need it, and they wait, "
-                f"{orders.example} among them. Run a release that has this version as it was",
+                f"no running scheduler has {title} as its orders started with it. Run a release that has it, and they "
+                f"continue. Orders waiting: {orders.number}, {orders.example} among them",
             )
             for title, orders in titles.items()
             if now - self._since[title] >= PATIENCE or title in reported

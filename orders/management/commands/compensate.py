@@ -11,7 +11,7 @@ from orders.services.operators import order_acts
 
 class Command(ActingCommand):
     help = (
-        "Cancel and refund an order: release the stock, return the money, cancel the shipment."
+        "Cancel an order: compensate every step that had an effect, which also refunds what was paid."
         " Exit codes: 0 done, 3 it is already being compensated, 2 wrong use or no such order."
     )
 

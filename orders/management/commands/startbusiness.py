@@ -15,10 +15,12 @@ TEMPLATE = Path(__file__).resolve().parents[1] / "business_template"
 SUFFIX = ".tmpl"
 """What the template's files end in, so that no tool takes them for code."""
 NEXT_STEPS = """\
-$name is in $place. In each terminal, first:  export BUSINESSES=$businesses
-  run it:    .venv/bin/python -m $name.standin    and, in another terminal,    bin/up
-  order:     .venv/bin/python manage.py start_order $kind --subject first --data '{"item": "bread", "quantity": 2}'
-  test it:   bin/test $name/tests
+$name is in $place. Start its service and everything else, each in a terminal of its own:
+  .venv/bin/python -m $name.standin
+  BUSINESSES=$businesses bin/up
+Then, in a third one, place an order, and run its tests:
+  .venv/bin/python manage.py start_order $kind --subject first --data '{"item": "bread", "quantity": 2}'
+  bin/test $name/tests
 """
 
 

@@ -18,7 +18,7 @@ from orders.watchdog.watch import PERIOD
 from sasweb.config import Config
 from sasweb.embedded_postgres.place import PostgresError
 from sasweb.embedded_postgres.server import LOCK_TIMEOUT, EmbeddedPostgres, try_lock
-from sasweb.launcher import launch
+from sasweb.launcher import launch, shared_settings
 from sasweb.launcher.children import wait_until
 from sasweb.launcher.launch import LaunchError
 from sasweb.launcher.log_lines import Output
@@ -63,7 +63,7 @@ class Command(BaseCommand):
 def the_only_launcher(var_dir: Path) -> Iterator[None]:
     """Holds the lock of `VAR_DIR`. Raises `LaunchError` if another launcher has it."""
     var_dir.mkdir(parents=True, exist_ok=True)
-    lock = os.open(var_dir / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(var_dir / shared_settings.LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not wait_until(lambda: try_lock(lock), timeout=LOCK_TIMEOUT):
             other = os.read(lock, 20).decode()
@@ -72,7 +72,11 @@ def the_only_launcher(var_dir: Path) -> Iterator[None]:
             )
         os.truncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
-        yield
+        shared_settings.withdraw(var_dir)
+        try:
+            yield
+        finally:
+            shared_settings.withdraw(var_dir)
     finally:
         os.close(lock)
 
@@ -140,6 +144,8 @@ def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], da
     if is_demonstration:
         manager.output.plain(f"API token: {(config.var_dir / 'demo-token').read_text().strip()}")
     env.pop("MIGRATE_DATABASE_URL", None)  # the roles have no business with the owner's password
+    if is_demonstration:
+        shared_settings.share(config.var_dir, launch.settings_of(env))
     for spec in launch.specs(scale, env):
         manager.start(spec)
     if scale["web"]:

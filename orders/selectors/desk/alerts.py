@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from orders.engine.runtime.sql import fetch
 from orders.fields.numbers import read_whole_number
 from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
+from orders.selectors.desk.alert_groups import MOST_VALUED, GroupSummary
+from orders.selectors.desk.confirmation import have_money
 from orders.selectors.paging import Page, page_of
 
 MOST_EXPORTED = 50_000
@@ -85,7 +87,7 @@ class OpenAlert:
 
 
 def open_alerts(
-    *, group: int | None, kind: str | None, agent: str, before: int | None, limit: int
+    *, group: int | None, kind: str | None, agent: str, subject: str, before: int | None, limit: int
 ) -> Page[OpenAlert]:
     """A page of the open alerts, newest first, below the id `before`. Two queries."""
     alerts = Alert.objects.filter(closed_at__isnull=True)
@@ -95,6 +97,8 @@ def open_alerts(
         alerts = alerts.filter(kind=kind)
     if agent:
         alerts = alerts.filter(agent=agent)
+    if subject:
+        alerts = alerts.filter(order_id__in=Order.objects.filter(subject=subject).values("id"))
     if before is not None:
         alerts = alerts.filter(pk__lt=before)
     rows = list(alerts.order_by("-id")[: limit + 1])
@@ -118,6 +122,13 @@ def orders_of_group(group_id: int, *, upto: int | None = None, most: int) -> lis
     """The orders with an open alert of a group, oldest alert first; with `upto`, no alert newer than that one."""
     alerts = _order_alerts(group_id, upto).order_by("opened_at", "id")
     return [order_id for order_id in alerts.values_list("order_id", flat=True)[:most] if order_id]
+
+
+def group_has_money(cause: GroupSummary) -> bool:
+    """Whether any of the first orders of an open group can have taken money. At most two queries."""
+    if not cause.at_risk.money:
+        return False
+    return have_money(orders_of_group(cause.group.pk, most=MOST_VALUED))
 
 
 def count_orders_of_group(group_id: int, *, upto: int | None = None, most: int) -> int:

@@ -1,5 +1,6 @@
 """The console's page of one order: its facts and history, and its steps' requests and results."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,6 +8,7 @@ from uuid import UUID
 
 from orders.fields.email import ERASED
 from orders.models import Alert, StepState
+from orders.selectors.desk.confirmation import has_money
 from orders.selectors.desk.decisions import Choice, choices_of
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
@@ -35,6 +37,8 @@ class ConsoleStep:
     """What a person may choose, if the step waits for a decision."""
     inquiry: EventFacts | None
     """The last time its remote service was asked, in the present attempt, what had become of it."""
+    answer: Any
+    """What its agent has answered in the present attempt, if that lacks what the result must hold; or None."""
 
     @property
     def plain_choices(self) -> list[Choice]:
@@ -78,6 +82,14 @@ class ConsoleOrder:
         """Whether it is stored outside the archive and is not being compensated yet."""
         order = self.detail.order
         return order is not None and order.goal != Goal.COMPENSATE and self.detail.archived is None
+
+    @property
+    def has_money(self) -> bool:
+        """Whether it can have taken money."""
+        order = self.detail.order
+        return order is not None and has_money(
+            total=order.total, workflow=order.workflow, version=order.version
+        )
 
     @property
     def has_ended(self) -> bool:
@@ -135,14 +147,22 @@ def _step(
         or (open_ and parked and forward and unknown),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
         choices=choices_of(row, workflow=order.workflow, version=order.version, goal=order.goal, now=now),
-        inquiry=_last_inquiry(detail, facts),
+        inquiry=next(_events(detail, facts, EventKind.INQUIRED), None),
+        answer=next(
+            (
+                event.detail["answer"]
+                for event in _events(detail, facts, EventKind.CALL_FAILED)
+                if "answer" in event.detail
+            ),
+            None,
+        ),
     )
 
 
-def _last_inquiry(detail: Detail, facts: StepFacts) -> EventFacts | None:
-    inquiries = (
+def _events(detail: Detail, facts: StepFacts, kind: EventKind) -> Iterator[EventFacts]:
+    """The events of this kind in the step's present attempt, the last one first."""
+    return (
         event
         for event in reversed(detail.events)
-        if event.kind == EventKind.INQUIRED and event.step == facts.name and event.attempt == facts.attempt
+        if event.kind == kind and event.step == facts.name and event.attempt == facts.attempt
     )
-    return next(inquiries, None)

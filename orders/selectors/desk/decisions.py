@@ -44,9 +44,16 @@ class OpenDecision:
         return Position(self.until, UUID(int=self.step_id))
 
 
-def open_decisions(*, after: Position | None, limit: int, now: datetime) -> Page[OpenDecision]:
-    """The decisions that can still be taken, behind the position `after`. Two queries."""
+def open_decisions(
+    *, subject: str = "", after: Position | None, limit: int, now: datetime
+) -> Page[OpenDecision]:
+    """The decisions that can still be taken, or only those in orders about a subject, behind the position `after`.
+
+    Two queries.
+    """
     waiting = _waiting(now).filter(process__goal=Goal.COMPLETE).select_related("process")
+    if subject:
+        waiting = waiting.filter(process_id__in=Order.objects.filter(subject=subject).values("id"))
     if after is not None:
         waiting = waiting.filter(
             Q(complete_by__gt=after.at) | Q(complete_by=after.at, id__gt=after.order_id.int),

@@ -11,10 +11,9 @@ from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, St
 from orders.selectors.archived_orders import Archived
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
 from orders.selectors.paging import Position
-from orders.vocabulary import BulkItemState, BulkState, StepStatus
+from orders.vocabulary import BulkItemState, BulkState
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
-_BACKWARD = frozenset({StepStatus.COMPENSATING.value, StepStatus.COMPENSATED.value})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +231,7 @@ def _step(
         complete_by=row.complete_by,
         settles_at=row.settles_at,
         not_before=row.not_before,
-        key=row.compensation_key() if _is_backward(row) else row.key(),
+        key=row.compensation_key() if row.is_backward else row.key(),
         error=row.error,
         started_at=started_at,
         completed_at=completed_at,
@@ -242,13 +241,6 @@ def _step(
         awaits=(row.awaits or {}).get("kind", ""),
         held_by=request["leased_by"] if outstanding and leased_until and now and leased_until > now else None,
     )
-
-
-def _is_backward(row: StepRow) -> bool:
-    """Whether what is under way or awaited is the step's compensation."""
-    if row.state == StepStatus.AWAITING:
-        return row.compensation_sent_at is not None
-    return row.state in _BACKWARD
 
 
 def process_facts(process: OrderProcess) -> ProcessFacts:

@@ -1,4 +1,6 @@
-"""An order's history as lanes, one per step: its attempts and the waits between them. Pure."""
+"""An order's history as lanes, one per step: its attempts, the waits between them, and the waits for
+what comes from outside. Pure.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +9,7 @@ from enum import StrEnum
 
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import StepFacts
-from orders.vocabulary import EventKind
+from orders.vocabulary import EventKind, StepStatus, WaitKind
 
 STARTED = frozenset({EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED})
 
@@ -16,6 +18,7 @@ class AttemptOutcome(StrEnum):
     """How an attempt ended, as the chart names it."""
 
     UNDER_WAY = ""
+    TAKEN = "taken, the answer comes later"
     DONE = "done"
     COMPENSATED = "compensated"
     FAILED = "failed"
@@ -43,15 +46,17 @@ OVER = frozenset({AttemptOutcome.DONE, AttemptOutcome.COMPENSATED})
 
 
 class SpanKind(StrEnum):
-    """A stretch of a lane is an attempt or a wait for the next one."""
+    """A stretch of a lane is an attempt, a wait for the next one, or a wait for what comes from outside: a decision, an
+    event, a time or a later answer."""
 
     ATTEMPT = "attempt"
     WAIT = "wait"
+    AWAITED = "awaited"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch of time. `outcome` is how an attempt ended."""
+    """A stretch of time. `outcome` is how an attempt ended; `awaits` is what was awaited from outside."""
 
     kind: SpanKind
     begins: datetime
@@ -59,6 +64,7 @@ class Span:
     attempt: int = 0
     compensates: bool = False
     outcome: AttemptOutcome = AttemptOutcome.UNDER_WAY
+    awaits: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +83,8 @@ class _Lane:
     ticks: list[datetime] = field(default_factory=list)
     started: EventFacts | None = None
     waits_from: datetime | None = None
+    awaits: str = ""
+    """What the wait is for, if it is for something from outside."""
 
     def take(self, event: EventFacts) -> None:
         if event.kind in STARTED:
@@ -84,13 +92,18 @@ class _Lane:
             self._end(event.at, AttemptOutcome.TIMED_OUT)
             self.started = event
             self.ticks.append(event.at)
+        elif event.kind == EventKind.AWAITING:
+            self._wait_until(event.at)
+            self._end(event.at, AttemptOutcome.TAKEN)
+            self.waits_from, self.awaits = event.at, str(event.detail.get("kind", WaitKind.ANSWER))
         elif event.kind == EventKind.WAITING_FOR_AGENT and self.waits_from is None:
             self.waits_from = event.at
         elif (outcome := OUTCOMES.get(event.kind)) is not None:
             self._wait_until(event.at)
             self._end(event.at, outcome)
             self.waits_from = None if outcome in OVER else event.at
-        elif event.kind == EventKind.STEP_SKIPPED:
+            self.awaits = WaitKind.ANSWER if event.detail.get("parked_until") else ""
+        elif event.kind in (EventKind.STEP_SKIPPED, EventKind.WAIT_ENDED):
             self._wait_until(event.at)
 
     def close(self, now: datetime, *, waits: bool) -> None:
@@ -117,8 +130,9 @@ class _Lane:
 
     def _wait_until(self, at: datetime) -> None:
         if self.waits_from is not None and at > self.waits_from:
-            self.spans.append(Span(kind=SpanKind.WAIT, begins=self.waits_from, ends=at))
-        self.waits_from = None
+            kind = SpanKind.AWAITED if self.awaits else SpanKind.WAIT
+            self.spans.append(Span(kind=kind, begins=self.waits_from, ends=at, awaits=self.awaits))
+        self.waits_from, self.awaits = None, ""
 
 
 def lanes(steps: Sequence[StepFacts], events: Iterable[EventFacts], *, now: datetime) -> list[Lane]:
@@ -139,7 +153,9 @@ def lanes(steps: Sequence[StepFacts], events: Iterable[EventFacts], *, now: date
 
 
 def _waits(step: StepFacts) -> bool:
-    """Whether the step is waiting to be tried."""
+    """Whether the step is waiting to be tried, or for what comes from outside."""
+    if step.state == StepStatus.AWAITING:
+        return True
     unfinished = step.state in ("not_started", "failed", "compensating")
     return unfinished and step.complete_by is None and (step.attempt > 0 or step.waiting_since is not None)
 

@@ -16,7 +16,8 @@ class VersionStatus:
 
     `is_declared` says whether this release has it, `is_newest` whether new orders take it. `changes` says in what it
     differs from the version before, a sentence for each step. `has_processed` says whether orders that it has processed
-    are still outside the archive, so that they can be cancelled and refunded.
+    are still outside the archive, so that they can be cancelled. `moves_to` are the later versions that its unfinished
+    orders may be moved to.
     """
 
     name: str
@@ -27,6 +28,7 @@ class VersionStatus:
     in_error: int
     has_processed: bool
     changes: Sequence[str]
+    moves_to: Sequence[int] = ()
 
     @property
     def may_go(self) -> bool:
@@ -56,9 +58,15 @@ def versions() -> list[VersionStatus]:
                 in_error=in_error,
                 has_processed=(name, version) in processed,
                 changes=differences(before, workflow) if before and workflow else (),
+                moves_to=_moves_from(name, version),
             )
         )
     return statuses
+
+
+def _moves_from(name: str, version: int) -> list[int]:
+    kind = registry.find_kind(name)
+    return [move.to_version for move in kind.moves if move.from_version == version] if kind else []
 
 
 def _before(declared: Mapping[tuple[str, int], Workflow], name: str, version: int) -> Workflow | None:

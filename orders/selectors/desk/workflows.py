@@ -37,7 +37,8 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A step as a box. `left` and `top` are its corner in pixels."""
+    """A step as a box. `left` and `top` are its corner in pixels. It may have a condition, or run for each item of a
+    list."""
 
     name: str
     agent: str
@@ -46,6 +47,8 @@ class Node:
     left: int
     top: int
     counts: Counts
+    has_condition: bool = False
+    has_items: bool = False
 
     @property
     def middle(self) -> int:
@@ -107,6 +110,8 @@ def draw(workflow: Workflow, counts: Mapping[str, Counts]) -> Graph:
                 left=MARGIN + index * (BOX_WIDTH + GAP_X),
                 top=top + row * (BOX_HEIGHT + GAP_Y),
                 counts=counts.get(name, Counts()),
+                has_condition=step.when is not None,
+                has_items=step.each is not None,
             )
     arrows = [_arrow(nodes[other], node) for node in nodes.values() for other in node.after]
     width = 2 * MARGIN + len(columns) * BOX_WIDTH + (len(columns) - 1) * GAP_X

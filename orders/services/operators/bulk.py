@@ -140,7 +140,7 @@ def create(
 
 
 def needs_count(*, kind: str, count: int) -> bool:
-    """Whether the count must be typed: for more than `COUNT_FROM` orders, and for every refund."""
+    """Whether the count must be typed: for more than `COUNT_FROM` orders, and for every cancellation."""
     return count > COUNT_FROM or kind == BulkKind.COMPENSATE
 
 

@@ -40,7 +40,7 @@ _SETTLE = """
         SELECT i.id,
                CASE WHEN failure.code IS NOT NULL OR given_up.id IS NOT NULL THEN 'failed' ELSE 'done' END AS state,
                CASE WHEN failure.code IS NOT NULL THEN left(failure.code || ': ' || failure.message, 300)
-                    WHEN given_up.id IS NOT NULL THEN 'given up, cancelled and refunded'
+                    WHEN given_up.id IS NOT NULL THEN 'given up, cancelled'
                     ELSE p.process_state END AS result
           FROM orders_bulkaction AS a
           JOIN orders_bulkitem AS i ON i.action_id = a.id AND i.state = 'acted'

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from orders.business import editing
 from orders.engine.rows import ProcessRow, StepRow
-from orders.selectors.desk.confirmation import confirms
+from orders.selectors.desk.confirmation import confirmation, confirms
 from orders.services import answers
 from orders.services.act_results import Result, ResultStatus
 from orders.services.answers import AnswerError
@@ -18,6 +18,7 @@ from orders.services.audit import Actor
 from orders.services.operators.acts import act_on, done, find_step, refused
 from orders.services.operators.order_acts import UNCONFIRMED
 from orders.vocabulary import WaitKind
+from orders.wording.cancelling import cancel_words
 
 
 def decide(
@@ -34,13 +35,16 @@ def decide(
         if declared is None and target is not None and (target.awaits or {}).get("kind") == WaitKind.DECISION:
             return refused(f"This release has no decision {step} in {row.workflow}, version {row.version}.")
         compensates = declared is not None and choice in declared.compensates
-        if compensates and not note.strip():
-            return refused(f"Say why. {choice} has the order cancelled and refunded.")
-        if compensates and not confirms(typed, order_id):
+        if not compensates:
+            answers.decide(order_id=order_id, step=step, choice=choice, by=actor.name, note=note)
+            return done(f"Decided {step}: {choice}.")
+        words = cancel_words(has_money=confirmation(order_id).has_money)
+        if not note.strip():
+            return refused(f"Say why. {choice} has the order {words.state}.")
+        if not confirms(typed, order_id):
             return refused(UNCONFIRMED)
         answers.decide(order_id=order_id, step=step, choice=choice, by=actor.name, note=note)
-        ending = " The order will be cancelled and refunded." if compensates else ""
-        return done(f"Decided {step}: {choice}.{ending}")
+        return done(f"Decided {step}: {choice}. The order will be {words.state}.")
 
     return act_on("decide", _refusing(work), order_id=order_id, actor=actor, reason=note, step=step)
 

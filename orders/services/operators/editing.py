@@ -75,7 +75,7 @@ def _why_not_edit(row: ProcessRow, step: StepRow | None) -> Result | None:
     if step is None:
         return refused("The order has no such step.")
     if row.goal == Goal.COMPENSATE:
-        return refused("The order is being cancelled and refunded, so its steps can no longer be edited.")
+        return refused("The order is being cancelled, so its steps can no longer be edited.")
     if step.state != StepStatus.FAILED:
         return already(
             f"Step {step.name} is {state_in_words(step.state)}. Only a step that failed can be edited."

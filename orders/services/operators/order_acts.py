@@ -108,7 +108,7 @@ def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
     if not reason.strip():
         return refused("Give a reason. It is kept in the order's history.")
     if row.process_state in ENDED or row.goal == Goal.COMPENSATE:
-        return refused("The order has ended or is being cancelled and refunded, so there is nothing to skip.")
+        return refused("The order has ended or is being cancelled, so there is nothing to skip.")
     if step.complete_by is not None and step.state != StepStatus.AWAITING:
         return refused(f"Step {step.name} is under way. Wait for its reply or its complete-by time.")
     if step.state not in (StepStatus.NOT_STARTED, StepStatus.AWAITING, StepStatus.FAILED):

@@ -7,6 +7,7 @@ from uuid import UUID
 from orders.business import editing
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.results import find_gaps, say_gaps, types_of
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.text import keepable_json, strict_json
 from orders.engine.state_store.writes import StepWrite
@@ -44,6 +45,9 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
         answer = keepable_json(dict(result))
         if len(strict_json(answer)) > LARGEST_RESULT:
             return refused(f"The result is longer than {LARGEST_RESULT:,} characters.")
+        fields = editing.result_fields(row.workflow, row.version, step)
+        if gaps := find_gaps(answer, types_of(fields)):
+            return refused(f"The result is incomplete: {say_gaps(gaps)}.")
         if not answer and editing.needed_by(row.workflow, row.version, step):
             return refused("Later steps need this step's result. Give the remote service's answer.")
         settled = failed._replace(

@@ -5,8 +5,8 @@ from typing import Any
 
 from orders.agents.listing import list_effects
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Done, EffectPage, Finding, Json, Request, Unknown
-from orders.engine.errors import Declined, Refused, Unresolved
+from orders.engine.contracts import EffectPage, Finding, Json, Request
+from orders.engine.errors import Declined, Refused
 
 REVERSALS = {"authorise": "void", "capture": "refund"}
 """The gateway's operation that reverses each of ours."""
@@ -27,16 +27,13 @@ class Payments:
         """Authorises or captures the amount. Raises `Declined` if the customer must choose another way to pay."""
         if request.operation == "authorise":
             try:
-                answer = await self._post("authorise", request, **request.data)
+                return await self._post("authorise", request, **request.data)
             except Refused as refusal:
                 if refusal.code == "unknown_payment_method":
                     raise Declined(
                         refusal.code, refusal.message
                     ) from refusal  # the customer can name another one
                 raise
-            if not _authorisation(answer):
-                raise Unresolved("bad_answer", "the gateway's answer names no authorisation")
-            return answer
         if request.operation == "capture":
             authorisation = _authorisation(request.results.get("authorise-payment") or {})
             if not authorisation:
@@ -52,11 +49,7 @@ class Payments:
 
     async def inquire(self, request: Request) -> Finding:
         """Asks what has become of the call with the request's key."""
-        finding = await self._remote.inquire(request.key)
-        authorises = request.operation == "authorise" and not request.compensates
-        if authorises and isinstance(finding, Done) and not _authorisation(finding.result):
-            return Unknown(reason="the gateway's answer names no authorisation")
-        return finding
+        return await self._remote.inquire(request.key)
 
     async def list_effects(self, *, since: datetime, after: str) -> EffectPage:
         """Lists a page of the gateway's effects since then."""

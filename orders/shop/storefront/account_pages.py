@@ -20,10 +20,11 @@ from orders.selectors.accounts import AddressView
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import accounts as account_services
 from orders.services.accounts import TooManyAddressesError
-from orders.shop import customer_states, my_orders
+from orders.shop import my_orders
 from orders.shop.my_orders import MyOrders
 from orders.shop.storefront.account_entry import form_methods
 from orders.shop.storefront.account_forms import AddressForm, ChangePasswordForm, OlderOrdersForm
+from orders.wording.customers.situations import listed_status
 
 ORDERS_PER_PAGE = 10
 LATEST = 3
@@ -133,7 +134,7 @@ def _with_states(orders: MyOrders) -> list[dict[str, Any]]:
         {
             "my_order": my_order,
             "title": _title(my_order.order),
-            "state": customer_states.state(my_order.order),
+            "status": listed_status(my_order.order),
         }
         for my_order in orders.orders
     ]

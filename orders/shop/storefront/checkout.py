@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 
 from orders.business.placing import KeyReusedError
 from orders.fields import postal_address
+from orders.order_page.addresses import order_url
 from orders.selectors import accounts as account_selectors
 from orders.selectors import orders as order_selectors
 from orders.selectors.tracked_orders import GUEST
@@ -29,7 +30,6 @@ from orders.shop.pricing import MixedCurrenciesError, UnknownProductError
 from orders.shop.storefront import cart
 from orders.shop.storefront.cart import Cart
 from orders.shop.storefront.checkout_form import METHODS, CheckoutForm
-from orders.shop.storefront.order_url import order_url
 
 KEY, PLACED = "checkout_key", "checkout_placed"
 REMEMBERED = 10

@@ -2,16 +2,9 @@
 
 from django.urls import path
 
-from orders.shop.storefront import cart_views, checkout, find_order, order_page, views
+from orders.shop.storefront import cart_views, checkout, find_order, pay_again, views
 
 app_name = "shop"
-
-order_pages = [
-    ("", order_page.show_order, "order"),
-    ("progress/", order_page.show_progress, "order-progress"),
-    ("cancel/", order_page.cancel, "order-cancel"),
-    ("pay/", order_page.pay, "order-pay"),
-]
 
 urlpatterns = [
     path("", views.show_catalogue, name="catalogue"),
@@ -23,9 +16,8 @@ urlpatterns = [
     path("cart/remove/", cart_views.remove, name="cart-remove"),
     path("checkout/", checkout.check_out, name="checkout"),
     path("orders/find/", find_order.find_order, name="find-order"),
-    *(path(f"orders/<uuid:order_id>/{end}", view, name=name) for end, view, name in order_pages),
-    *(path(f"o/<str:token>/{end}", view, name=f"guest-{name}") for end, view, name in order_pages),
-    path("o/<str:token>/renew/", order_page.renew_link, name="guest-order-renew"),
+    path("orders/<uuid:order_id>/pay/", pay_again.pay, name="order-pay"),
+    path("o/<str:token>/pay/", pay_again.pay, name="guest-order-pay"),
     path("design/", views.show_design, name="design"),
     *(
         path(f"design/{page}", views.show_design, {"page": page})

@@ -1,14 +1,23 @@
-"""Template tags of the shop: pictures of posters.
+"""Template tags of the shop: pictures of posters, and what an order's page shows beside its progress.
 
 {% picture_url poster.sku poster.design %}
+{% sold_lines order as lines %}             pairs: each line, and the product that it was
+{% delivery tracked.data as ship_to %}      the address, with the country's name
+{% payment_methods as methods %}            pairs: each token, and how to pay with it
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.urls import reverse
 
-from orders.shop import posters
+from orders.fields import countries
+from orders.selectors.customer_order import CustomerLine, CustomerOrder
+from orders.shop import catalogue, posters
+from orders.shop.description import ship_to
+from orders.shop.storefront.checkout_form import METHODS
 
 register = template.Library()
 
@@ -17,3 +26,29 @@ register = template.Library()
 def picture_url(sku: str, design: Any) -> str:
     """The URL of a product's picture. It changes with the picture, so browsers may cache it for ever."""
     return f"{reverse('shop:picture', args=[sku])}?v={posters.fingerprint(design)}"
+
+
+@register.simple_tag
+def sold_lines(order: CustomerOrder) -> Sequence[tuple[CustomerLine, Any]]:
+    """An order's lines, each with its product; None in its place if the shop no longer knows it."""
+    products = catalogue.line_products([line.sku for line in order.lines])
+    return [(line, products.get(line.sku)) for line in order.lines]
+
+
+@register.simple_tag
+def delivery(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """The address that an order with these data goes to, with the name of its country."""
+    address = ship_to(data)
+    return {**address, "country": countries.name(address.get("country", ""))}
+
+
+@register.simple_tag
+def payment_methods() -> Any:
+    """The ways to pay, by the gateway's token."""
+    return METHODS.items()
+
+
+@register.simple_tag
+def is_demonstration() -> bool:
+    """Whether the cards are not real ones."""
+    return bool(settings.DEBUG)

@@ -9,12 +9,12 @@ from orders.access.guest_links import make_token
 
 def order_url(order_id: UUID, *, is_guest: bool) -> str:
     """The path of an order's page, which is both its confirmation and its tracker."""
-    return token_url(make_token(order_id)) if is_guest else reverse("shop:order", args=[order_id])
+    return token_url(make_token(order_id)) if is_guest else reverse("order:page", args=[order_id])
 
 
 def token_url(token: str) -> str:
     """The path of the page of a guest's order, with a token that she already has."""
-    return reverse("shop:guest-order", args=[token])
+    return reverse("order:guest-page", args=[token])
 
 
 def events_url(order_id: UUID, *, token: str) -> str:

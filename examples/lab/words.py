@@ -1,0 +1,25 @@
+"""What the laboratory's customers see of the analysis of their sample. Whatever is not said here is said in general
+words."""
+
+from orders.business import CustomerWords, Situation, SituationWords, StageWords
+
+WORDS = CustomerWords(
+    placed="We have your sample",
+    stages=(
+        StageWords(title="Instruments booked", steps=("book-spectrometer", "book-microscope")),
+        StageWords(title="Sample analysed", steps=("spectrometry", "microscopy")),
+        StageWords(title="Findings reviewed", steps=("review",)),
+        StageWords(title="Report published", steps=("report",)),
+    ),
+    situations={
+        Situation.COMPLETE: SituationWords(
+            status="Report ready",
+            headline="Your report is ready.",
+            sentence="It has the results of both instruments.",
+        ),
+        Situation.STOPPED: SituationWords(headline="We’re looking into a problem with your analysis."),
+        Situation.CANCELLED: SituationWords(headline="Your analysis was cancelled."),
+    },
+    waits={"review": "One of our scientists is reviewing what was found. There’s nothing you need to do."},
+    cancelled="Bookings cancelled and report withdrawn",
+)

@@ -1,0 +1,109 @@
+"""The page of an order, the part of it that changes, and cancelling."""
+
+from email.utils import parseaddr
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.loader import select_template
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from orders.access.guest_links import read_old_token
+from orders.business.editing import customer_words
+from orders.business.registry import find_kind
+from orders.fields.locales import reader_locale
+from orders.order_page.addresses import events_url
+from orders.order_page.visits import Visit, of_an_order
+from orders.selectors import tracked_orders
+from orders.services import customers as customer_services
+from orders.services.act_results import ResultStatus
+from orders.services.order_lock import NoSuchOrderError
+from orders.wording.customers.charges import refund_promise
+from orders.wording.customers.progress import progress
+
+USUAL_CACHED = 60
+"""Seconds for which the usual times of orders are cached."""
+GENERAL = "order"
+"""The folder of the templates for kinds that have none of their own."""
+
+
+@require_safe
+@of_an_order
+def show_order(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The whole page."""
+    return _render(request, visit, "page.html")
+
+
+@require_safe
+@of_an_order
+def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The part of the page that changes, for live updates and polling."""
+    return _render(request, visit, "progress.html")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@of_an_order
+def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Asks for confirmation, or cancels the order."""
+    if request.method != "POST":
+        return _render(request, visit, "cancel.html")
+    order = visit.tracked.order
+    try:
+        result = customer_services.cancel(order_id=visit.id, by=visit.actor)
+    except NoSuchOrderError:
+        if order.is_archived:
+            messages.warning(request, _("It’s too late to cancel: this order was finished long ago."))
+            return redirect(visit.url)
+        messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
+        return redirect(visit.url)
+    if result.status is ResultStatus.REFUSED:
+        messages.warning(request, str(customer_words(order.workflow).too_late_to_cancel))
+    elif result.status is ResultStatus.ALREADY:
+        messages.info(request, _("This order has already been cancelled."))
+    else:
+        messages.success(request, _("We’re cancelling your order."))
+    return redirect(visit.url)
+
+
+@login_not_required
+@never_cache
+@require_POST
+def renew_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Has a new link sent to the email address of the order that an old one was for.
+
+    The answer is the same whatever became of the order.
+    """
+    order_id = read_old_token(token)
+    if order_id is not None:
+        customer_services.renew_link(order_id=order_id, language=get_language() or "en")
+    return render(request, "order/old_link.html", {"is_sent": True})
+
+
+def _render(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
+    """A page of an order, from its kind's own template, or else the general one."""
+    tracked, locale = visit.tracked, reader_locale()
+    order = tracked.order
+    kind = find_kind(order.workflow)
+    folders = (kind.templates, GENERAL) if kind and kind.templates else (GENERAL,)
+    usual = cache.get_or_set("usual_seconds_by_workflow", tracked_orders.usual_seconds, USUAL_CACHED) or {}
+    context: dict[str, Any] = {
+        "order": order,
+        "tracked": tracked,
+        "progress": progress(tracked, now=timezone.now(), locale=locale, usual=usual.get(order.workflow)),
+        "progress_template": select_template([f"{folder}/progress.html" for folder in folders]),
+        "cancel_until": customer_words(order.workflow).cancel_until,
+        "refund": refund_promise(order, locale=locale),
+        "order_url": visit.url,
+        "is_guest": visit.is_guest,
+        "events_url": events_url(visit.id, token=visit.token),
+        "help_email": parseaddr(settings.CONFIG.email_from)[1],
+    }
+    return render(request, [f"{folder}/{name}" for folder in folders], context)

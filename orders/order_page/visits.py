@@ -1,0 +1,83 @@
+"""Who may see an order's page.
+
+There are two ways to each view: with the order's number, for the account that it belongs to, and with a signed token,
+for whoever has the link to a guest's order. A token that is too old only has a new one sent. Everything else gets the
+same 404.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render, resolve_url
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from orders.access.guest_links import read_old_token, read_token
+from orders.order_page.addresses import order_url, token_url
+from orders.selectors import tracked_orders
+from orders.selectors.orders import client_of
+from orders.selectors.tracked_orders import GUEST, TrackedOrder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """An order that the visitor may see, how she got to it, and the actor that her acts are recorded under.
+
+    A guest's `token` is the one that she came with, so that no visit makes it last longer.
+    """
+
+    tracked: TrackedOrder
+    actor: str
+    token: str = ""
+
+    @property
+    def is_guest(self) -> bool:
+        return bool(self.token)
+
+    @property
+    def id(self) -> UUID:
+        return self.tracked.order.id
+
+    @property
+    def url(self) -> str:
+        return token_url(self.token) if self.token else order_url(self.id, is_guest=False)
+
+
+Handler = Callable[[HttpRequest, Visit], HttpResponse]
+
+
+def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
+    """Gives a view the order of its URL, or answers 404 with a page that says how to find an order."""
+
+    @wraps(handler)
+    def view(request: HttpRequest, order_id: UUID | None = None, token: str = "") -> HttpResponse:
+        visit = _visit(request, order_id, token)
+        if visit is None:
+            if read_old_token(token) is not None:
+                renew = reverse("order:guest-renew", args=[token])
+                return render(request, "order/old_link.html", {"renew": renew}, status=410)
+            sign_in = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.path})}"
+            return render(request, "order/hidden.html", {"sign_in": sign_in}, status=404)
+        return handler(request, visit)
+
+    return login_not_required(never_cache(view))
+
+
+def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | None:
+    if order_id is None:
+        guests_order_id = read_token(token)
+        if guests_order_id is None:
+            return None
+        tracked = tracked_orders.order_of_guest(order_id=guests_order_id)
+        return Visit(tracked=tracked, actor=GUEST, token=token) if tracked else None
+    if not request.user.is_authenticated:
+        return None
+    customer_id = request.user.pk
+    tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=customer_id)
+    return Visit(tracked=tracked, actor=client_of(customer_id)) if tracked else None

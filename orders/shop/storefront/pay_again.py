@@ -1,0 +1,41 @@
+"""Paying another way, after a card was declined."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from orders.order_page.visits import Visit, of_an_order
+from orders.services import customers as customer_services
+from orders.services.act_results import ResultStatus
+from orders.services.order_lock import NoSuchOrderError
+from orders.shop.storefront.checkout_form import PaymentForm
+
+
+@require_POST
+@of_an_order
+def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Retries a declined payment with another payment method."""
+    form = PaymentForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose how to pay."))
+        return redirect(visit.url)
+    method = form.cleaned_data["payment_method"]
+    try:
+        result = customer_services.resolve(
+            order_id=visit.id, changes={"payment_method": method}, by=visit.actor
+        )
+    except NoSuchOrderError:
+        if visit.tracked.order.is_archived:
+            messages.info(request, _("There’s nothing to pay: this order was finished long ago."))
+            return redirect(visit.url)
+        messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
+        return redirect(visit.url)
+    if result.status is ResultStatus.REFUSED:
+        messages.warning(request, _("It’s too late to pay: this order is being cancelled."))
+    elif result.status is ResultStatus.ALREADY:
+        messages.info(request, _("There’s nothing to pay: your payment was accepted or is being tried."))
+    else:
+        messages.success(request, _("Thank you. We’re trying your payment again."))
+    return redirect(visit.url)
