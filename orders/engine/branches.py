@@ -7,7 +7,7 @@ comes, as `name:1`, `name:2` and so on, and it is completed once they are. All f
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from orders.engine.errors import WorkflowError
+from orders.engine.errors import SaswebError
 from orders.engine.runtime.text import keepable_json, strict_json
 
 MOST_ITEMS = 100
@@ -19,6 +19,10 @@ When: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
 """Whether a step is to run, by the order's data and the results of the steps that it comes after."""
 Each: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """What a step runs for, by the same: for each item what its agent needs."""
+
+
+class BranchError(SaswebError):
+    """Raised when a business's own code cannot decide a branch. Its text says of which step, and why."""
 
 
 class Facts(NamedTuple):
@@ -56,32 +60,32 @@ def is_item(step: str) -> bool:
 
 
 def holds(when: When | None, step: str, facts: Facts) -> bool:
-    """Whether a step is to run; one without a condition is. Raises `WorkflowError` if its condition fails."""
+    """Whether a step is to run; one without a condition is. Raises `BranchError` if its condition fails."""
     try:
         return when is None or bool(when(*facts))
     except Exception as error:
-        raise WorkflowError(f"the condition of step {step!r} failed: {error!r}") from error
+        raise BranchError(f"the condition of step {step!r} failed: {error!r}") from error
 
 
 def items_of(each: Each, step: str, facts: Facts) -> list[dict[str, Any]]:
-    """What a step runs for, as it is stored. Raises `WorkflowError` if its list fails, is too long, or has anything but
+    """What a step runs for, as it is stored. Raises `BranchError` if its list fails, is too long, or has anything but
     objects that can be stored."""
     try:
         items = list(each(*facts))
     except Exception as error:
-        raise WorkflowError(f"the items of step {step!r} failed: {error!r}") from error
+        raise BranchError(f"the items of step {step!r} failed: {error!r}") from error
     if len(items) > MOST_ITEMS:
-        raise WorkflowError(f"step {step!r} has {len(items)} items; the most is {MOST_ITEMS}")
+        raise BranchError(f"step {step!r} has {len(items)} items; the most is {MOST_ITEMS}")
     return [_object_of(item, step) for item in items]
 
 
 def _object_of(item: Any, step: str) -> dict[str, Any]:
-    """An item as it is stored. Raises `WorkflowError` if it cannot be."""
+    """An item as it is stored. Raises `BranchError` if it cannot be."""
     if not isinstance(item, Mapping):
-        raise WorkflowError(f"an item of step {step!r} is no object but {item!r}")
+        raise BranchError(f"an item of step {step!r} is no object but {item!r}")
     try:
         stored: dict[str, Any] = keepable_json(dict(item))
         strict_json(stored)
     except (TypeError, ValueError, RecursionError) as error:
-        raise WorkflowError(f"an item of step {step!r} cannot be stored: {error}") from error
+        raise BranchError(f"an item of step {step!r} cannot be stored: {error}") from error
     return stored

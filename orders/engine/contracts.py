@@ -58,10 +58,11 @@ class Step:
     needs: tuple[str, ...] = ()
     """The earlier steps whose results travel with the request. That of a step that was skipped is None."""
     when: When | None = None
-    """Whether the step runs, asked once when its turn comes; otherwise it is skipped. Pure."""
+    """Whether the step runs, asked when its turn comes; otherwise it is skipped. Pure. If it raises an error, the step
+    fails, and waits for an operator."""
     each: Each | None = None
     """What the step runs for, asked once when its turn comes: once for each item, all at the same time. In place of
-    `data`. Its result is the list of the items' results. Pure."""
+    `data`. Its result is the list of the items' results. Pure, and fails like `when`."""
     result: tuple[ResultField, ...] = ()
     """What its result must hold, because later steps, people or the business rely on it; of a step that runs for each
     item of a list, that of each item."""

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from orders.engine.contracts import Compensation, Workflow
+from orders.engine.contracts import Compensation, Remedy, Workflow
 from orders.models import AgentRequest, Event, Order, OrderProcess, StepState
+from orders.services.order_changes import resubmit_order
 from tests.support.factories import ago, make_order, make_reply, step_of
 from tests.support.roles import (
     a_leader,
@@ -95,23 +96,23 @@ def test_a_condition_is_asked_of_the_result_that_came_in_this_pass() -> None:
 
 def test_a_condition_knows_the_steps_before_it_and_no_others() -> None:
     """What another step has answered by then is chance."""
-    asked: list[Any] = []
-    workflow = changed("music", when=lambda order, results: bool(asked.append((order, results))))
+    questions: list[Any] = []
+    workflow = changed("music", when=lambda order, results: bool(questions.append((order, results))))
     order = a_party(
         {"dish": {"state": "completed", "agent": "", "result": [{"plate": 1}]}}, workflow=workflow
     )
     run(workflow)
-    assert asked == [({"dishes": list(DISHES)}, {"invite": FEW})]
+    assert questions == [({"dishes": list(DISHES)}, {"invite": FEW})]
     assert states(order)["music"] == "skipped"
 
 
 def test_a_condition_is_asked_of_a_step_and_not_of_its_items() -> None:
-    asked: list[Any] = []
-    workflow = changed("dish", when=lambda order, results: asked.append(results) or True)
+    questions: list[Any] = []
+    workflow = changed("dish", when=lambda order, results: questions.append(results) or True)
     a_party(workflow=workflow)
     run(workflow)
     assert requested_steps() == {"dish:1", "dish:2"}
-    assert asked == [{"invite": FEW}]
+    assert questions == [{"invite": FEW}]
 
 
 def test_a_step_that_was_sent_is_not_asked_again() -> None:
@@ -318,13 +319,21 @@ def test_a_notice_on_a_condition_is_not_sent_about_what_was_never_to_happen() ->
     ],
 )
 @pytest.mark.pattern("V4")
-def test_an_order_whose_branch_fails_goes_into_error_and_holds_up_no_other(
+def test_orders_whose_branches_fail_go_into_error_and_hold_up_no_other(
     step: str, change: dict[str, Any], reason: str
 ) -> None:
-    workflow = changed(step, **change)
-    order, other = a_party(workflow=workflow), a_party(workflow=workflow)
-    Order.objects.filter(pk=other.order_id).update(data={"dishes": ["soup"], "band": True, "menu": [{}]})
+    """However many there are: it is the code of a business, and the scheduler has others."""
+    workflow = changed(step, remedy=Remedy(then="compensate"), **change)
+    *orders, other = (a_party(workflow=workflow) for _ in range(4))
+    fixed = {"dishes": ["soup"], "band": True, "menu": [{}]}
+    Order.objects.filter(pk=other.order_id).update(data=fixed)
     run(workflow)
     assert stored(other).process_state == "processing"
-    assert stored(order).process_state == "error"
-    assert event_of(order, "error").detail["reason"] == f"WorkflowError: {reason}"
+    for order in orders:
+        assert (stored(order).process_state, stored(order).goal) == ("error", "complete")
+        assert step_of(order, step).error == {"code": "branch_failed", "message": reason}
+        assert alerts_of(order) == [("step_failed", step, "branch_failed")]
+    Order.objects.update(data=fixed)
+    resubmit_order(order_id=orders[0].order_id, by="ada")
+    run(workflow)
+    assert states(orders[0])[step] in ("running", "awaiting")

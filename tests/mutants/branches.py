@@ -67,8 +67,8 @@ BRANCHES = (
     Mutant(
         name="decided-without-the-results-of-this-pass",
         path=f"{SCHEDULER}/branched_order.py",
-        old="{**self.facts.results, **own}",
-        new="self.facts.results",
+        old="{**read.results, **own}",
+        new="read.results",
         test=f"{TESTS}::test_a_condition_is_asked_of_the_result_that_came_in_this_pass",
     ),
     Mutant(
@@ -77,6 +77,13 @@ BRANCHES = (
         old="{name: facts.results.get(name) for name in sorted(earlier)}",
         new="{**dict.fromkeys(earlier), **facts.results}",
         test=f"{TESTS}::test_a_condition_knows_the_steps_before_it_and_no_others",
+    ),
+    Mutant(
+        name="failing-branches-taken-for-a-broken-release",
+        path=f"{SCHEDULER}/branched_order.py",
+        old="        except BranchError as error:",
+        new="        except ZeroDivisionError as error:",
+        test=f"{TESTS}::test_orders_whose_branches_fail_go_into_error_and_hold_up_no_other",
     ),
     Mutant(
         name="a-joint-compensated",

@@ -83,7 +83,7 @@ class Plan:
             act_every=chance.choice([0.1, 0.5, 2.0]),
             reply_to=chance.choice(["", "shop"]),
             waits=random.Random(f"waits 168 of {seed}").random() < 0.35,
-            branches=random.Random(f"branches 2 of {seed}").random() < 0.35,
+            branches=random.Random(f"branches 97 of {seed}").random() < 0.35,
         )
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.simulation.program import simulate
 
 SEED = int(os.environ.get("SAS_SEED", "2480"))
-"""The first of four lives that differ much and need comparatively few statements. In the third, steps wait for what
-comes from outside, and depend on conditions and on items. `bin/simulate` lives others."""
+"""The first of four lives that differ much and need comparatively few statements. In the second, steps depend
+on conditions and run for items; in the third, they wait for what comes from outside. `bin/simulate` lives others."""
 BOUND = 900.0
 """Seconds that the lives may take on a busy machine."""
 

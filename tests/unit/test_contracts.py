@@ -1,6 +1,8 @@
 """How a workflow is declared, and which declarations are refused."""
 
+from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, replace
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,14 @@ from tests.support.workflows import CAKE
 
 def step(name: str, **declared: object) -> Step:
     return Step(name=name, agent="hand", operation="do", data=dict, **declared)  # type: ignore[arg-type]
+
+
+def holds(order: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
+    return True
+
+
+def list_of(order: Mapping[str, Any], results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return []
 
 
 def waiting(name: str, wait: Wait, **declared: object) -> Step:
@@ -71,6 +81,34 @@ def test_a_step_that_needs_the_result_of_a_step_it_does_not_follow_is_refused() 
     """It would be sent without that result if it started first."""
     with pytest.raises(WorkflowError, match="'b'"):
         declare(step("a"), step("b", needs=("a",)))
+
+
+@pytest.mark.parametrize("name", ["", "x" * 51, "dish:1", "soup,cake", "soup/cake"])
+def test_a_name_that_keys_lists_and_urls_cannot_hold_is_refused(name: str) -> None:
+    """What separates the names of steps, the numbers of items and the parts of a key is in none of them."""
+    with pytest.raises(WorkflowError, match="a name has 1 to 50 letters, digits, - and _"):
+        declare(step(name))
+    declare(step("x" * 50))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"compensation": Compensation.NOTICE},
+        {"takes_value": True},
+        {"waits_for": Delay(seconds=1), "agent": "", "operation": "", "compensation": Compensation.NONE},
+    ],
+)
+def test_a_step_for_each_item_of_a_list_cannot_do_everything(declared: dict[str, Any]) -> None:
+    with pytest.raises(WorkflowError, match="cannot wait, be a notice or take the value"):
+        declare(replace(step("a", each=list_of), **declared))
+
+
+def test_branches_are_part_of_what_must_not_change() -> None:
+    plain, branching = declare(step("a")), declare(step("a", when=holds, each=list_of))
+    assert branching.definition["a"] == {**plain.definition["a"], "when": "a condition", "each": "a list"}
+    assert branching.fingerprint != plain.fingerprint
+    assert (plain.has_branches, branching.has_branches) == (False, True)
 
 
 @pytest.mark.pattern("C5")

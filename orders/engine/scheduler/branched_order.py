@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from orders.engine.branches import Facts, NewItem, holds, items_of
+from orders.engine.branches import BranchError, Facts, NewItem, holds, items_of
 from orders.engine.contracts import Json, Step, Workflow
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.text import strict_json
@@ -40,14 +40,24 @@ class BranchedOrder(OrderRecord):
         self.needs_another_pass = False
 
     def _turn_of(self, step: StepRow, declared: Step) -> Turn:
-        """Decides about a step whose turn has come. Raises `WorkflowError` if the business's own code fails."""
+        """Decides about a step whose turn has come. If the business's own code cannot, the step fails: that is no
+        reason to hold up other orders, nor for the remedy of a step that was never sent."""
         if self.row.goal == Goal.COMPENSATE or not branching.asks(step, declared):
             return Turn.START
         if self.facts is None:
             self.needs_another_pass = True
             return Turn.LATER
+        try:
+            return self._branch(step, declared, self.facts)
+        except BranchError as error:
+            failed = self.steps[step.name] = branching.fail(step, error)
+            self._note(EventKind.STEP_GIVEN_UP, failed, error=failed.error)
+            return Turn.OVER
+
+    def _branch(self, step: StepRow, declared: Step, read: Facts) -> Turn:
+        """Decides about a step on what was read and what came in this pass. Raises `BranchError`."""
         own = {name: json.loads(text) for name, text in self._results.items()}
-        facts = Facts(self.facts.data, {**self.facts.results, **own})
+        facts = Facts(read.data, {**read.results, **own})
         view = branching.known_before(self._workflow, step.name, facts)
         if branching.asks_condition(step, declared) and not holds(declared.when, step.name, view):
             self.steps[step.name] = branching.skip(step)

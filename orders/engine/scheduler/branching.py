@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orders.engine import parking
-from orders.engine.branches import Facts, NewItem, declared_name, is_item, item_name
+from orders.engine.branches import BranchError, Facts, NewItem, declared_name, is_item, item_name
 from orders.engine.contracts import Json, Step, Workflow
 from orders.engine.rows import StepRow
+from orders.engine.runtime.text import keepable
 from orders.vocabulary import StepStatus, WaitKind
+
+LONGEST_ERROR = 2_000
+"""Characters of what is kept of an error in a business's own code."""
 
 
 def is_joint(step: StepRow, declared: Step) -> bool:
@@ -50,6 +54,15 @@ def known_before(workflow: Workflow, step: str, facts: Facts) -> Facts:
 def skip(step: StepRow) -> StepRow:
     """A step whose condition does not hold."""
     return step._replace(state=StepStatus.SKIPPED, not_before=None, waiting_since=None)
+
+
+def fail(step: StepRow, error: BranchError) -> StepRow:
+    """A step whose condition or whose list fails. Nothing of it has been sent, so whoever resubmits it has it asked
+    again."""
+    message = keepable(str(error))[:LONGEST_ERROR]
+    return skip(step)._replace(
+        state=StepStatus.FAILED, wanted_since=None, error={"code": "branch_failed", "message": message}
+    )
 
 
 def add_items(joint: StepRow, agent: str, items: Sequence[Json]) -> tuple[StepRow, list[NewItem]]:
