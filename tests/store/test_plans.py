@@ -252,7 +252,7 @@ def test_what_branches_are_decided_on_is_read_and_written_by_keys(number: int, s
     assert facts.scanned_whole == set()
     assert facts.indexes == {"orders_order_pkey", "one_state_per_step"}
     joints = [step for steps in state_store.steps_of(orders).values() for step in steps if step.name == "box"]
-    items = [NewItem(joint, item_name("box", 1), "kitchen", {"box": 1}) for joint in joints]
+    items = [NewItem(joint.id, item_name("box", 1), "kitchen", {"box": 1}) for joint in joints]
     (add,) = plans_of(lambda: state_store.add_items(items))
     assert (add.scanned_whole, add.indexes) == (set(), {"orders_stepstate_pkey"})
     assert StepState.objects.filter(name="box:1").count() == len(orders)
