@@ -51,6 +51,8 @@ def scheduler() -> Scheduler:
 
 def agent_host(names: list[str]) -> AgentHost:
     """Makes a host for these agents, or for all if none are named. Raises `KeyError` for an unknown name."""
+    from orders.agents import connections as connections  # noqa: PLC0415 - now, and not while the first call waits
+
     all_agents = make_agents()
     return host_of([all_agents[name] for name in names or all_agents])
 

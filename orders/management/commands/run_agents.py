@@ -6,7 +6,6 @@ from argparse import ArgumentParser
 from django.core.management.base import CommandError
 
 from orders import wiring
-from orders.agents import connections as connections  # now, and not while the first call waits for it
 from orders.business import registry
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.loop import stop_on_signals
