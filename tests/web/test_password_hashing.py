@@ -159,7 +159,8 @@ def test_a_fork_hashes_in_a_thread_of_its_own() -> None:
     )
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "sasweb.settings"}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        # From Python 3.12 on, a fork of a process with threads is warned of.
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
         cwd=PROJECT,
         env=env,
         capture_output=True,
