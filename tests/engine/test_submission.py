@@ -1,16 +1,12 @@
 """The submission role, pass by pass: both inserts or neither, and one order for each message (S1–S3)."""
 
-from dataclasses import replace
-
 import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from orders.business.intake import OrderIntake
 from orders.engine.channels import low_water, submissions
-from orders.engine.contracts import (
-    Workflow,
-)
+from orders.engine.contracts import Compensation, Delay, Step, Workflow
 from orders.models import (
     Event,
     Order,
@@ -65,8 +61,9 @@ def test_a_message_becomes_an_order_a_pending_process_and_a_record_for_each_step
 
 @pytest.mark.pattern("S2")
 def test_when_the_second_insert_into_the_state_store_fails_nothing_is_left_and_the_message_stays() -> None:
-    # The process is inserted, but its steps are refused: the agent's name is longer than its column.
-    bad_step = replace(CAKE.steps[0], agent="a" * 100)
+    # The process is inserted, but its steps are refused: the end of a delay is no time.
+    delay = Delay(until=lambda _: "no time")  # type: ignore[arg-type, return-value]
+    bad_step = Step(name="mix", waits_for=delay, compensation=Compensation.NONE)
     workflow = Workflow(name="bake-cake", version=3, steps=(bad_step, *CAKE.steps[1:]))
     order_id = post(reply_to="app-1")
     counts = a_role(intake=OrderIntake(newest={"fulfil-order": workflow})).run_once()

@@ -78,6 +78,7 @@ def test_orders_about_a_subject_are_found_by_an_index() -> None:
         INSERT INTO orders_order (id, customer_id, subject, placed_at, total, currency)
         SELECT order_id, %s, 'table ' || row_number() OVER (), created_at, NULL, ''
           FROM orders_orderprocess LIMIT 20000
+            ON CONFLICT (id) DO UPDATE SET customer_id = EXCLUDED.customer_id, subject = EXCLUDED.subject
         """,
         [customer.pk],
     )
