@@ -33,7 +33,7 @@ RESTATE_BINARY = "node_modules/@restatedev/restate-server-linux-x64/bin/restate-
 @contextlib.contextmanager
 def postgres(place: Path) -> Iterator[str]:
     """Creates a temporary database on the bench's server. Yields its url."""
-    name = "bench_contender"
+    name = f"bench_contender_{os.getpid()}"  # tests run several benches at once
     with connection.cursor() as cursor:
         cursor.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         cursor.execute(f"CREATE DATABASE {name}")
