@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 
 from orders.access.addresses import read_ip_address
 from orders.access.limits import LimitedError, Subject, take
@@ -81,6 +82,17 @@ def limits_of(request: HttpRequest) -> tuple[str, ...]:
     if request.GET.get(SEARCH):
         return ("search.account" if page.startswith(CONSOLE) else "search.address",)
     return ()
+
+
+def checks_password(method: str, path: str) -> bool:
+    """Whether a request has a password checked or set."""
+    if method in READING:
+        return False
+    try:
+        page = resolve(path).view_name
+    except Resolver404:
+        return False
+    return not set(SIGN_IN).isdisjoint({**settings.LIMITED_POSTS, **POSTED}.get(page, ()))
 
 
 def _of_account(request: HttpRequest, user: User, limits: Sequence[str]) -> Iterator[str]:
