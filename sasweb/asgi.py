@@ -168,8 +168,8 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def take_password_turn(scope: Scope) -> Turn | None:
-    """Waits for the turn of a request with a password. None if it has none, or has waited too long, which its scope
-    then says."""
+    """Waits for the turn of a request with a password. None if it has none. If it has waited too long, its scope then
+    says so, and its turn is one of those that are only refused: many may be at the same moment."""
     if not checks_password(scope["method"], scope["path"]):
         return None
     try:
@@ -177,7 +177,7 @@ async def take_password_turn(scope: Scope) -> Turn | None:
             return await password_turns.take("password")
     except TimeoutError:
         scope[BUSY] = True
-        return None
+        return await password_turns.take("refused")
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[bytes, bool]:

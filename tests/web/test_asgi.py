@@ -216,18 +216,27 @@ def test_a_password_that_has_waited_too_long_is_passed_on_as_such_and_leaves_its
 ) -> None:
     async def run() -> None:
         busy: list[bool] = []
+        at_once: list[int] = []
+        others = 0
 
         async def pages(request: dict[str, Any], _receive: Any, _send: Any) -> None:
+            nonlocal others
             busy.append(request.get(BUSY, False))
+            at_once.append(others := others + 1)
+            for _ in range(100):
+                await asyncio.sleep(0)  # the others could come meanwhile
+            others -= 1
 
         monkeypatch.setattr(asgi, "pages", pages)
         monkeypatch.setattr(asgi, "PATIENCE", 0.0)
         monkeypatch.setattr(asgi, "password_turns", Turns(most=1))
         turn = await asgi.password_turns.take("password")
-        await answer_to(asgi, sign_in(1))
+        many = [asyncio.create_task(answer_to(asgi, sign_in(number))) for number in range(3)]
+        await asyncio.gather(*many)
+        assert at_once == [1, 1, 1], "those that are refused go one after another as well"
         turn.end()
         monkeypatch.setattr(asgi, "PATIENCE", SOON)
         await answer_to(asgi, sign_in(1))
-        assert busy == [True, False]
+        assert busy == [True, True, True, False]
 
     asyncio.run(run())
