@@ -24,8 +24,8 @@ from django.utils.module_loading import import_string
 
 from sasweb import descriptors, shutdown
 from sasweb.proxies import see_through
-from sasweb.refusals import REFUSED, Refusals
-from sasweb.turns import Turns
+from sasweb.refusals import BUSY, REFUSED, Refusals
+from sasweb.turns import Turn, Turns
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -34,6 +34,11 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 BODY_TIMEOUT = 30.0
 """Seconds that a client has to send a whole body."""
+
+PASSWORDS_AT_ONCE = 2
+"""Requests with a password that are with the threads: one is being hashed, the other is read or answered meanwhile."""
+PATIENCE = 5.0
+"""Seconds that a request with a password waits for its turn. After that it gets 503 without being checked."""
 
 MOST_DISCARDED = 32 * 1024 * 1024
 """Bytes of an oversized body that are read and dropped, so that the sender gets as far as reading the answer."""
@@ -87,6 +92,8 @@ streams = import_string("orders.live.streams.make_streams")(connections=descript
 
 refusals = Refusals()
 turns = Turns(most=settings.WEB_THREADS // 4)
+password_turns = Turns(most=PASSWORDS_AT_ONCE)
+checks_password = import_string("orders.access.limited_requests.checks_password")
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,11 +143,16 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         if REFUSED in page_scope:
             sent.append(message)
         turn.end()  # the thread has done its work, however long the client takes to read
+        if password_turn:
+            password_turn.end()
         await send(message)
 
-    turn = await turns.take(scope)
+    host, _port = scope.get("client") or ("", 0)
+    turn = await turns.take(host)
+    password_turn: Turn | None = None
     watcher = watch_client(page_scope, receive)
     try:
+        password_turn = await take_password_turn(page_scope)
         if repeated := refusals.find(scope):
             for message in repeated:
                 await send(message)
@@ -149,8 +161,23 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
             refusals.note(page_scope, sent)
     finally:
         turn.end()
+        if password_turn:
+            password_turn.end()
         if watcher:
             watcher.cancel()
+
+
+async def take_password_turn(scope: Scope) -> Turn | None:
+    """Waits for the turn of a request with a password. None if it has none. If it has waited too long, its scope then
+    says so, and its turn is one of those that are only refused: many may be at the same moment."""
+    if not checks_password(scope["method"], scope["path"]):
+        return None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await password_turns.take("password")
+    except TimeoutError:
+        scope[BUSY] = True
+        return await password_turns.take("refused")
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[bytes, bool]:

@@ -43,6 +43,7 @@ DEFAULTS: Limits = {
         ("waits.account", 600, MINUTE),
         ("refusals.account", 100, HOUR),
         ("streams.address", 300, MINUTE),
+        ("posts.address", 600, MINUTE),
     )
 }
 """Far above what people and well-behaved programs do, also several behind one IP address."""

@@ -4,6 +4,8 @@
 |---|---|
 | `CONTEXT_PROCESSORS` | added to those of the templates |
 | `LOGIN_URL`, `LOGIN_REDIRECT_URL` | Django's; without them people sign in to the console |
+| `LIMITED_POSTS` | the limits (`sasweb.limits`) that a POST to each of its pages counts for |
+| `LIMITED_SEARCHES` | its API views that count for `search.address` or `search.account` if the request has parameters |
 | `REQUIRED_VARIABLES` | what must be set in the environment where no sandbox stands in for a service |
 """
 
@@ -27,3 +29,7 @@ class OwnSettings:
     def all(self, name: str) -> list[Any]:
         """The values of all businesses, one after another."""
         return [value for module in self._modules for value in getattr(module, name, ())]
+
+    def merged(self, name: str) -> dict[str, Any]:
+        """The entries of all businesses' mappings."""
+        return {key: value for module in self._modules for key, value in getattr(module, name, {}).items()}

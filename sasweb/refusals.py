@@ -14,6 +14,8 @@ Key = tuple[str, str, bytes, str]
 
 REFUSED = "sasweb.refused"
 """Set in the scope of a request that was refused for its IP address alone (`orders.access.limited_requests`)."""
+BUSY = "sasweb.busy"
+"""Set in the scope of a request that waited too long for its password to be checked (`orders.access.unavailable`)."""
 REPEATED_FOR = 1.0
 """Seconds for which an answer is repeated. What it says about waiting is late by no more."""
 MOST = 1_000

@@ -135,6 +135,10 @@ PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = OWN_SETTINGS.first("LOGIN_URL", "console:sign-in")
 LOGIN_REDIRECT_URL = OWN_SETTINGS.first("LOGIN_REDIRECT_URL", "console:overview")
 
+# Which limits (`sasweb.limits`) a request to a business's own page counts for (`orders.access.limited_requests`).
+LIMITED_POSTS = OWN_SETTINGS.merged("LIMITED_POSTS")
+LIMITED_SEARCHES = frozenset(OWN_SETTINGS.all("LIMITED_SEARCHES"))
+
 # Guessing: after ten wrong passwords an account is locked for the IP address that they came from, and for no other, so
 # its owner elsewhere notices nothing. Emails without an account are locked in the same way (`orders.access.lockout`).
 AUTHENTICATION_BACKENDS = [

@@ -1,54 +1,53 @@
-"""Lets each IP address occupy only some of the threads, so that one client with many requests at once does not make
-everybody else wait. Its other requests wait in the event loop, where they cost nothing."""
+"""Lets each IP address, and all who enter a password, occupy only some of the threads, so that one client with many
+requests at once, or a flood of sign-ins, does not make everybody else wait. Their other requests wait in the event
+loop, where they cost nothing."""
 
 import asyncio
-from collections.abc import MutableMapping
-from typing import Any
 
 
 class Turns:
-    """At most `most` requests of an address are with the threads at a time. Call it in the event loop."""
+    """At most `most` requests of a key, such as an address, are with the threads at a time. Call it in the event
+    loop."""
 
     def __init__(self, *, most: int) -> None:
         self._most = most
-        self._addresses: dict[str, tuple[asyncio.Semaphore, int]] = {}
+        self._requests: dict[str, tuple[asyncio.Semaphore, int]] = {}
 
-    async def take(self, scope: MutableMapping[str, Any]) -> "Turn":
-        """Waits until it is this request's turn. A request without an address does not wait."""
-        host, _port = scope.get("client") or ("", 0)
-        if not host:
+    async def take(self, key: str) -> "Turn":
+        """Waits until it is this request's turn. A request whose key is empty does not wait."""
+        if not key:
             return Turn(self, "")
-        semaphore, requests = self._addresses.get(host) or (asyncio.Semaphore(self._most), 0)
-        self._addresses[host] = (semaphore, requests + 1)
+        semaphore, requests = self._requests.get(key) or (asyncio.Semaphore(self._most), 0)
+        self._requests[key] = (semaphore, requests + 1)
         try:
             await semaphore.acquire()
         except asyncio.CancelledError:
-            self._leave(host)
+            self._leave(key)
             raise
-        return Turn(self, host)
+        return Turn(self, key)
 
-    def end(self, host: str) -> None:
-        """Ends a turn of an address."""
-        self._addresses[host][0].release()
-        self._leave(host)
+    def end(self, key: str) -> None:
+        """Ends a turn of a key."""
+        self._requests[key][0].release()
+        self._leave(key)
 
-    def _leave(self, host: str) -> None:
-        semaphore, requests = self._addresses[host]
+    def _leave(self, key: str) -> None:
+        semaphore, requests = self._requests[key]
         if requests == 1:
-            del self._addresses[host]
+            del self._requests[key]
         else:
-            self._addresses[host] = (semaphore, requests - 1)
+            self._requests[key] = (semaphore, requests - 1)
 
 
 class Turn:
     """The turn of one request."""
 
-    def __init__(self, turns: Turns, host: str) -> None:
+    def __init__(self, turns: Turns, key: str) -> None:
         self._turns = turns
-        self._host = host
+        self._key = key
 
     def end(self) -> None:
         """Lets the next request have its turn. Does nothing the second time."""
-        host, self._host = self._host, ""
-        if host:
-            self._turns.end(host)
+        key, self._key = self._key, ""
+        if key:
+            self._turns.end(key)

@@ -1,44 +1,42 @@
 """Says which requests are counted by whom, and answers 429 to those that come too often (`orders.access.limits`).
 
-The API counts its own requests, once it knows whose token they carry (`orders.api.throttling`).
+A business declares its own pages (`LIMITED_POSTS`, see `sasweb.own_settings`). The API counts its own requests, once it
+knows whose token they carry (`orders.api.throttling`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 
 from orders.access.addresses import read_ip_address
 from orders.access.limits import LimitedError, Subject, take
 from orders.fields.email import normalise
+from sasweb.limits import DEFAULTS
 from sasweb.refusals import REFUSED
 
 SIGN_IN = ("sign_in.address",)
-EMAILS = ("emails.address", "emails.recipient")
-GUEST = ("checkout.address", "checkout.session", "checkout.recipient")
-CUSTOMER = ("orders.account",)
 
 POSTED: Mapping[str, tuple[str, ...]] = {
-    "account:sign-in": SIGN_IN,
     "console:sign-in": SIGN_IN,
     "admin:login": SIGN_IN,
-    "account:password": SIGN_IN,
-    "account:reset": SIGN_IN,
-    "account:finish": SIGN_IN,
-    "account:sign-up": ("sign_up.address", *EMAILS),
-    "account:forgotten": EMAILS,
-    "shop:cart-add": ("cart.address",),
-    "shop:find-order": EMAILS,
     "order:guest-renew": ("emails.address",),
 }
-"""The limits that a POST to each page counts for. The checkout's depend on who orders for whom."""
+"""The limits that a POST to each of the platform's pages counts for."""
+OTHERS = ("posts.address",)
+"""The limits that a POST to any other page counts for, unless its business declares some."""
+CONSOLE = ("console:", "admin:")
+"""The pages of operators, whose acts are recorded. None is refused because a neighbour of theirs posts too often."""
+COUNTED_ELSEWHERE = ("api:", "callbacks:")
+READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 EXPORTS = frozenset({"console:orders-csv", "console:alerts-csv", "console:audit-csv"})
 EXPORTED = ("console:bulk", "csv")
 """The page that is an export if its `format` asks for it."""
@@ -51,6 +49,7 @@ class LimitedRequests:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
+        check_declared(settings.LIMITED_POSTS)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self._get_response(request)
@@ -72,31 +71,62 @@ class LimitedRequests:
 def limits_of(request: HttpRequest) -> tuple[str, ...]:
     """The names of the limits that a request counts for."""
     page = request.resolver_match.view_name if request.resolver_match else ""
-    if page.startswith("api:"):
+    if page.startswith(COUNTED_ELSEWHERE):
         return ()
-    if request.method == "POST":
-        return _checkout_limits(request) if page == "shop:checkout" else POSTED.get(page, ())
+    if request.method not in READING:
+        others = () if page.startswith(CONSOLE) else OTHERS
+        limits = {**settings.LIMITED_POSTS, **POSTED}.get(page, others)
+        return tuple(_of_account(request, request.user, limits)) if isinstance(request.user, User) else limits
     if page in EXPORTS or (page, request.GET.get("format")) == EXPORTED:
         return ("export.account",)
     if request.GET.get(SEARCH):
-        return ("search.account" if page.startswith(("console:", "admin:")) else "search.address",)
+        return ("search.account" if page.startswith(CONSOLE) else "search.address",)
     return ()
 
 
-def _checkout_limits(request: HttpRequest) -> tuple[str, ...]:
-    """A customer has confirmed her own email address, but may enter somebody else's."""
-    if not isinstance(request.user, User):
-        return GUEST
-    is_own = _recipient(request) == normalise(request.user.email)
-    return CUSTOMER if is_own else (*CUSTOMER, "checkout.recipient")
+def checks_password(method: str, path: str) -> bool:
+    """Whether a request has a password checked or set."""
+    if method in READING:
+        return False
+    try:
+        page = resolve(path).view_name
+    except Resolver404:
+        return False
+    return not set(SIGN_IN).isdisjoint({**settings.LIMITED_POSTS, **POSTED}.get(page, ()))
+
+
+def _of_account(request: HttpRequest, user: User, limits: Sequence[str]) -> Iterator[str]:
+    """Where accounts are counted, somebody with one is not counted by IP address and session as well. She has confirmed
+    her own email address, but may enter somebody else's."""
+    without: tuple[str, ...] = ()
+    if any(_kind(limit) == "account" for limit in limits):
+        is_own = _recipient(request) == normalise(user.email)
+        without = ("address", "session", "recipient") if is_own else ("address", "session")
+    return (limit for limit in limits if _kind(limit) not in without)
+
+
+def check_declared(declared: Mapping[str, Sequence[str]]) -> None:
+    """Raises `ImproperlyConfigured` if a page is to count for a limit that there is not, or that no page can count."""
+    for page, limits in declared.items():
+        for limit in limits:
+            if limit not in DEFAULTS or _kind(limit) not in _SUBJECTS:
+                countable = ", ".join(name for name in DEFAULTS if _kind(name) in _SUBJECTS)
+                raise ImproperlyConfigured(
+                    f"LIMITED_POSTS: {page} names the limit {limit!r}; a page can count for {countable}"
+                )
 
 
 def subjects(request: HttpRequest, limits: Iterable[str]) -> Iterator[Subject]:
     """Who or what is counted by each of the limits. A request without one, such as the first of a session, is not."""
     for limit in limits:
-        subject = _SUBJECTS[limit.rpartition(".")[2]](request)
+        subject = _SUBJECTS[_kind(limit)](request)
         if subject:
             yield limit, subject
+
+
+def _kind(limit: str) -> str:
+    """What a limit counts by."""
+    return limit.rpartition(".")[2]
 
 
 def _account(request: HttpRequest) -> str:

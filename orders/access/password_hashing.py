@@ -2,8 +2,9 @@
 
 One computation takes 19 MiB and tens of milliseconds of a processor. Without a limit, as many run at once as there are
 threads, and a flood of sign-ins takes the memory and the processors from everybody. So one thread computes, `WAITING`
-requests wait for `PATIENCE` at most, and the rest are refused. Whoever waits holds no connection to the database. It is
-always the same thread, because the C library keeps the memory that a thread has used for that thread alone.
+requests wait for `PATIENCE` at most, and the rest are refused. Whoever waits holds no connection to the database. The
+thread is always the same, because the C library keeps the memory that a thread has used for that thread alone. Pages
+with passwords let few requests come here at a time (`sasweb.asgi`); the bounds are for everything else.
 
 Source: OWASP Password Storage Cheat Sheet (Argon2id: m=19456, t=2, p=1).
 """

@@ -2,6 +2,7 @@
 answer."""
 
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from django.db import InterfaceError, OperationalError
@@ -11,6 +12,7 @@ from django.template.loader import render_to_string
 
 from orders.access import password_hashing
 from orders.access.password_hashing import HashingBusyError
+from sasweb.refusals import BUSY
 
 log = structlog.get_logger()
 
@@ -27,6 +29,10 @@ class UnavailablePage:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self._get_response(request)
+
+    def process_view(self, request: HttpRequest, *_args: Any) -> HttpResponse | None:
+        """The answer to a password that has waited too long, otherwise None."""
+        return _busy() if request.META.get("asgi.scope", {}).get(BUSY) else None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """The answer to an exception raised in a view; None leaves it to other handlers."""

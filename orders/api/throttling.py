@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
@@ -33,13 +35,15 @@ class LimitThrottle(BaseThrottle):
 def _subjects(request: Request) -> Iterator[Subject]:
     page = request.resolver_match.view_name if request.resolver_match else ""
     account, address = str(request.user.pk or ""), read_ip_address(request)
-    if page == "api:products" and request.query_params:
+    if page in settings.LIMITED_SEARCHES and request.query_params:
         if account:
             yield "search.account", account
         elif address:
             yield "search.address", address
     if page == "callbacks:answer" and address:
         yield "callbacks.address", address
+    elif request.method not in SAFE_METHODS and address and not account:
+        yield "posts.address", address
     if not account:
         return
     if page == "api:orders" and request.method == "POST":

@@ -28,6 +28,7 @@ RUNS = {
     "scale": (["--orders", "6100", "--orders", "6200", "--runs", "1", "--churn", "1000"], "scheduler: claim"),
     "parked": (["--orders", "100", "--answers", "5"], "100"),
     "console": (["--orders", "8", "--requests", "1"], "overview"),
+    "signins": (["--rounds", "1", "--seconds", "1", "--parallel", "3"], "beside sign-ins"),
     "lost_replies": (["--lost", "2", "--rate", "0.5"], "effects done twice"),
     "retention": (
         ["--orders", "120", "--running", "20", "--rate", "20", "--seconds", "0.5"],

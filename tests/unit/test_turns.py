@@ -1,35 +1,31 @@
 """One address occupies some of the threads at most, and nobody waits for it."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from sasweb.turns import Turns
 
 SOON = 30.0
-
-
-def scope(host: str | None = "203.0.113.1") -> dict[str, Any]:
-    return {"client": (host, 1234) if host is not None else None}
+HOST = "203.0.113.1"
 
 
 def test_one_address_waits_for_itself_and_others_do_not() -> None:
     async def run() -> None:
         turns = Turns(most=2)
-        first, second = await turns.take(scope()), await turns.take(scope())
-        third = asyncio.create_task(turns.take(scope()))
-        await asyncio.wait_for(turns.take(scope("203.0.113.2")), SOON)
+        first, second = await turns.take(HOST), await turns.take(HOST)
+        third = asyncio.create_task(turns.take(HOST))
+        await asyncio.wait_for(turns.take("203.0.113.2"), SOON)
         assert not third.done()
         first.end()
         first.end()  # counts once
-        fourth = asyncio.create_task(turns.take(scope()))
+        fourth = asyncio.create_task(turns.take(HOST))
         turn = await asyncio.wait_for(third, SOON)
         assert not fourth.done()
         second.end()
         (await asyncio.wait_for(fourth, SOON)).end()
         turn.end()
-        assert turns._addresses.keys() == {"203.0.113.2"}, "an address without requests is forgotten"
+        assert turns._requests.keys() == {"203.0.113.2"}, "an address without requests is forgotten"
 
     asyncio.run(run())
 
@@ -37,15 +33,15 @@ def test_one_address_waits_for_itself_and_others_do_not() -> None:
 def test_a_request_that_gives_up_leaves_its_place() -> None:
     async def run() -> None:
         turns = Turns(most=1)
-        first = await turns.take(scope())
-        second = asyncio.create_task(turns.take(scope()))
+        first = await turns.take(HOST)
+        second = asyncio.create_task(turns.take(HOST))
         await asyncio.sleep(0)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
         first.end()
-        (await asyncio.wait_for(turns.take(scope()), SOON)).end()
-        assert turns._addresses == {}
+        (await asyncio.wait_for(turns.take(HOST), SOON)).end()
+        assert turns._requests == {}
 
     asyncio.run(run())
 
@@ -54,6 +50,6 @@ def test_a_request_without_an_address_does_not_wait() -> None:
     async def run() -> None:
         turns = Turns(most=1)
         for _ in range(3):
-            await asyncio.wait_for(turns.take(scope(None)), SOON)
+            await asyncio.wait_for(turns.take(""), SOON)
 
     asyncio.run(run())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from sasweb.refusals import BUSY
 from sasweb.turns import Turns
 
 SOON = 60.0
@@ -171,5 +172,71 @@ def test_a_client_that_reads_slowly_lets_others_of_its_address_go_on(
         assert messages[0]["status"] == 200
         begin_to_read.set()
         await slow
+
+    asyncio.run(run())
+
+
+def sign_in(number: int) -> dict[str, Any]:
+    return {**scope("/account/sign-in/", method="POST"), "client": (f"203.0.113.{number}", 1234)}
+
+
+def test_passwords_wait_for_their_turn_without_a_thread_and_everybody_else_is_served(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        entered: list[str] = []
+        is_full, may_answer = asyncio.Event(), asyncio.Event()
+
+        async def pages(request: dict[str, Any], _receive: Any, send: Any) -> None:
+            assert BUSY not in request
+            entered.append(request["method"])
+            if request["method"] == "POST":
+                if entered.count("POST") == asgi.PASSWORDS_AT_ONCE:
+                    is_full.set()
+                await may_answer.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        monkeypatch.setattr(asgi, "pages", pages)
+        monkeypatch.setattr(asgi, "PATIENCE", SOON)
+        monkeypatch.setattr(asgi, "password_turns", Turns(most=asgi.PASSWORDS_AT_ONCE))
+        many = [asyncio.create_task(answer_to(asgi, sign_in(number))) for number in range(40)]
+        await asyncio.wait_for(is_full.wait(), SOON)
+        await answer_to(asgi, of_client("203.0.113.1"))
+        assert entered == ["POST"] * asgi.PASSWORDS_AT_ONCE + ["GET"]
+        may_answer.set()
+        await asyncio.gather(*many)
+        assert entered.count("POST") == 40
+
+    asyncio.run(run())
+
+
+def test_a_password_that_has_waited_too_long_is_passed_on_as_such_and_leaves_its_place(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        busy: list[bool] = []
+        at_once: list[int] = []
+        others = 0
+
+        async def pages(request: dict[str, Any], _receive: Any, _send: Any) -> None:
+            nonlocal others
+            busy.append(request.get(BUSY, False))
+            at_once.append(others := others + 1)
+            for _ in range(100):
+                await asyncio.sleep(0)  # the others could come meanwhile
+            others -= 1
+
+        monkeypatch.setattr(asgi, "pages", pages)
+        monkeypatch.setattr(asgi, "PATIENCE", 0.0)
+        monkeypatch.setattr(asgi, "password_turns", Turns(most=1))
+        turn = await asgi.password_turns.take("password")
+        many = [asyncio.create_task(answer_to(asgi, sign_in(number))) for number in range(3)]
+        await asyncio.gather(*many)
+        assert at_once == [1, 1, 1], "those that are refused go one after another as well"
+        turn.end()
+        monkeypatch.setattr(asgi, "PATIENCE", SOON)
+        await answer_to(asgi, sign_in(1))
+        assert busy == [True, True, True, False]
 
     asyncio.run(run())

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection
@@ -16,7 +17,6 @@ from orders.access.limits import LimitedError, has_room, take
 from orders.models import AuditEntry, Bucket, OutgoingMessage
 from orders.outbox.queue import deliver_due
 from orders.retention import delete_old_records
-from sasweb.limits import DEFAULTS
 from tests.support.mailbox import Mailbox
 from tests.support.order_bodies import EMAIL, order_body
 from tests.support.people import PASSWORD, person, signed_in
@@ -262,10 +262,10 @@ def test_a_limiter_that_cannot_be_asked_lets_through(
 
 @pytest.mark.django_db
 def test_every_limit_of_a_page_exists_and_every_page_that_is_named(only: Limits) -> None:
-    names = {name for limit in limited_requests.POSTED.values() for name in limit}
-    assert names | set(limited_requests.GUEST) | set(limited_requests.CUSTOMER) <= DEFAULTS.keys()
+    posted = {**limited_requests.POSTED, **settings.LIMITED_POSTS}
+    limited_requests.check_declared(posted)
     arguments = {"account:reset": ["a", "b"], "account:finish": ["a"], "order:guest-renew": ["a"]}
-    for page in [*limited_requests.POSTED, *limited_requests.EXPORTS, "shop:checkout"]:
+    for page in [*posted, *limited_requests.EXPORTS, *settings.LIMITED_SEARCHES]:
         try:
             reverse(page, args=arguments.get(page))
         except NoReverseMatch:

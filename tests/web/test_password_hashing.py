@@ -16,10 +16,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 
-from orders.access import password_hashing, sign_up_links
+from orders.access import limited_requests, password_hashing, sign_up_links
 from orders.access.password_hashing import HashingBusyError, HashingThread, PasswordHasher
 from orders.access.sign_up_links import SignUp
 from sasweb import settings as product_settings
+from sasweb.refusals import BUSY
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD
 from tests.support.wait import until
@@ -128,6 +129,26 @@ def test_a_flood_of_sign_ins_is_refused_while_everybody_else_is_served(
         assert client.get(SIGN_IN).status_code == 200
     assert not AccessAttempt.objects.exists()  # nothing was guessed
     assert sign_in(client).status_code == 302
+
+
+def test_a_password_that_has_waited_too_long_for_its_turn_is_not_checked(ada: User, client: Client) -> None:
+    form = {"username": EMAIL, "password": PASSWORD}
+    refused = client.post(SIGN_IN, form, **{"asgi.scope": {BUSY: True}})  # type: ignore[arg-type]
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+    assert "Your password has not been checked yet" in refused.content.decode()
+    assert sign_in(client).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        *[("POST", path, True) for path in (SIGN_IN, "/console/sign-in/", "/admin/login/")],
+        *[("POST", path, True) for path in ("/account/password/", "/account/sign-up/token/")],
+        *[("GET", SIGN_IN, False), ("POST", "/cart/add/", False), ("POST", "/no/such/page/", False)],
+    ],
+)
+def test_requests_with_a_password_are_recognised(method: str, path: str, expected: bool) -> None:
+    assert limited_requests.checks_password(method, path) is expected
 
 
 def test_one_thread_hashes_few_wait_for_it_and_the_rest_are_refused_at_once() -> None:
