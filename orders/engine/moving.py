@@ -174,16 +174,22 @@ def _place(declared: Step, position: int, stored: StepRow | None, data: Json, ol
 
 def _is_free(step: StepRow) -> bool:
     """Whether nothing was done for a step that is still to be done."""
-    return step.outcome not in HAS_BEGUN and step.state not in FINISHED
+    return step.outcome not in HAS_BEGUN and step.state not in (*FINISHED, StepStatus.AWAITING)
+
+
+def _goes_on_waiting(step: StepRow, journey: Journey) -> bool:
+    """Whether a step that waits for something other than its agent may wait on: whoever answers names it as before."""
+    is_wait = journey.old.step_of(step.name).waits_for is not None
+    return is_wait and journey.move.name_of(step.name) == step.name
 
 
 def _obstacles(row: ProcessRow, steps: Sequence[StepRow], journey: Journey) -> Iterator[Obstacle]:
     if row.goal == Goal.COMPENSATE:
         yield Obstacle("it is being cancelled and refunded")
     for step in steps:
-        if step.state == StepStatus.AWAITING:
+        if step.state == StepStatus.AWAITING and not _goes_on_waiting(step, journey):
             yield Obstacle(f"step {declared_name(step.name)} waits for an answer or a time", passes=True)
-        elif step.state in UNDER_WAY or step.complete_by is not None:
+        elif step.state in UNDER_WAY or (step.complete_by is not None and step.state != StepStatus.AWAITING):
             yield Obstacle(f"step {declared_name(step.name)} is under way", passes=True)
         if step.outcome in HAS_BEGUN or step.state == StepStatus.AWAITING or is_item(step.name):
             yield from _changes_of_begun(declared_name(step.name), journey)
@@ -220,7 +226,7 @@ def _bound(workflow: Workflow, step: str) -> dict[str, Any]:
 def _disorder(declared: Step, rows: Mapping[str, StepRow], journey: Journey) -> Iterator[Obstacle]:
     """Why a step would have begun too early in the later version, or would lack a result that it needs there."""
     row = rows.get(declared.name)
-    if row is not None and row.outcome in HAS_BEGUN:
+    if row is not None and (row.outcome in HAS_BEGUN or row.state == StepStatus.AWAITING):
         for earlier in declared.after:
             if earlier not in rows or rows[earlier].state not in FINISHED:
                 reason = f"step {row.name} has begun, and in version {journey.new.version} it comes after {earlier}"

@@ -115,6 +115,38 @@ def test_an_order_stays_on_its_version_and_says_why(
     assert plan(steps) == Obstacle(reason, passes)
 
 
+KEPT = replace(
+    NEW,
+    steps=tuple(
+        replace(
+            step,
+            name={"approve": "taste"}.get(step.name, step.name),
+            after=tuple({"approve": "taste"}.get(earlier, earlier) for earlier in step.after),
+            needs=tuple({"approve": "taste"}.get(earlier, earlier) for earlier in step.needs),
+        )
+        for step in NEW.steps
+    ),
+)
+KEPT_MOVE = replace(MOVE, steps={name: target for name, target in MOVE.steps.items() if name != "taste"})
+WAITING = {"mix": "completed", "taste": "awaiting"}
+
+
+def test_a_wait_that_both_versions_have_goes_on() -> None:
+    taste = next(step for step in transfer(WAITING, new=KEPT, move=KEPT_MOVE).steps if step.name == "taste")
+    assert taste.stored is not None and taste.stored.state == "awaiting"
+    assert (taste.request, taste.awaits_until) == (None, None)
+
+
+def test_a_wait_that_comes_after_a_new_step_is_no_longer_its_turn() -> None:
+    mix, *later = KEPT.steps
+    check = replace(mix, name="check", after=("mix",))
+    later = [replace(step, after=("mix", "check")) if step.name == "taste" else step for step in later]
+    new = replace(KEPT, steps=(mix, check, *later))
+    assert plan(WAITING, new=new, move=KEPT_MOVE) == Obstacle(
+        "step taste has begun, and in version 2 it comes after check", passes=False
+    )
+
+
 def test_an_order_that_is_being_compensated_stays() -> None:
     assert plan(goal="compensate") == Obstacle("it is being cancelled and refunded")
 

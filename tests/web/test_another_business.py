@@ -298,6 +298,14 @@ def test_an_order_is_found_by_its_attribute_and_its_subject(desk: Desk, query: s
     assert page.count("data-key-id=") == 1
 
 
+@pytest.mark.parametrize("subject", ["AB-12", "dead beef"])
+def test_a_subject_is_found_even_if_it_could_be_part_of_an_id(desk: Desk, subject: str) -> None:
+    order_id = a_cake(subject=subject)
+    other = a_cake(subject="table 9")
+    page = desk("operator").get("/console/orders/", {"q": subject}).content.decode()
+    assert str(order_id) in page and str(other) not in page
+
+
 def test_the_list_has_one_workflow_if_asked(desk: Desk, ada: APIClient) -> None:
     order_id = a_cake()
     ada.post(ORDERS, order_body())

@@ -148,7 +148,7 @@ def _searched(order_filter: OrderFilter) -> Q:
     if order_filter.email:
         return Q(pk__in=archived_orders.of_email(order_filter.email).order_by().values("pk"))
     if order_filter.digits:
-        return Q(pk__in=archived_ids_like(order_filter.digits))
+        return Q(pk__in=archived_ids_like(order_filter.digits)) | Q(subject=order_filter.q)
     if order_filter.total is not None:
         return Q(total=order_filter.total)
     if order_filter.attribute:

@@ -303,7 +303,8 @@ def _searched(orders: QuerySet[OrderProcess], order_filter: OrderFilter) -> Quer
         )
         return orders.filter(order_id__in=placed.values("id"))
     if order_filter.digits:
-        return orders.filter(order_id__in=ids_like(order_filter.digits))
+        named_so = Order.objects.filter(subject=order_filter.q).values("id")
+        return orders.filter(Q(order_id__in=ids_like(order_filter.digits)) | Q(order_id__in=named_so))
     if order_filter.total is not None:
         return orders.filter(order_id__in=Order.objects.filter(total=order_filter.total).values("id"))
     if order_filter.attribute:
