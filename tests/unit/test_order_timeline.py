@@ -158,6 +158,10 @@ def test_a_wait_for_what_comes_from_outside_is_a_stretch_of_its_own(
     assert {span.awaits for span in drawn_lane.spans if span.kind is SpanKind.AWAITED} == {"decision"}
 
 
+def test_a_step_that_joins_its_items_has_no_stretch_of_its_own() -> None:
+    assert lane(step(**AWAITING), event(5, "awaiting", kind="items")).spans == []
+
+
 def test_an_attempt_without_an_answer_goes_on_waiting_for_the_later_one() -> None:
     drawn_lane = lane(
         step(**AWAITING),

@@ -92,6 +92,8 @@ class _Lane:
             self._end(event.at, AttemptOutcome.TIMED_OUT)
             self.started = event
             self.ticks.append(event.at)
+        elif event.kind == EventKind.AWAITING and event.detail.get("kind") == WaitKind.ITEMS:
+            pass  # its items have lanes of their own
         elif event.kind == EventKind.AWAITING:
             self._wait_until(event.at)
             self._end(event.at, AttemptOutcome.TAKEN)
