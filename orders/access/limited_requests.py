@@ -75,7 +75,7 @@ def limits_of(request: HttpRequest) -> tuple[str, ...]:
         return ()
     if request.method not in READING:
         others = () if page.startswith(CONSOLE) else OTHERS
-        limits = {**settings.LIMITED_POSTS, **POSTED}.get(page, others)
+        limits = _declared(page, others)
         return tuple(_of_account(request, request.user, limits)) if isinstance(request.user, User) else limits
     if page in EXPORTS or (page, request.GET.get("format")) == EXPORTED:
         return ("export.account",)
@@ -92,7 +92,13 @@ def checks_password(method: str, path: str) -> bool:
         page = resolve(path).view_name
     except Resolver404:
         return False
-    return not set(SIGN_IN).isdisjoint({**settings.LIMITED_POSTS, **POSTED}.get(page, ()))
+    return not set(SIGN_IN).isdisjoint(_declared(page, ()))
+
+
+def _declared(page: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    """The limits that a post to this page counts for; those of `others` if nobody declares it."""
+    limits: tuple[str, ...] = {**settings.LIMITED_POSTS, **POSTED}.get(page, others)
+    return limits
 
 
 def _of_account(request: HttpRequest, user: User, limits: Sequence[str]) -> Iterator[str]:

@@ -15,7 +15,6 @@ from django.conf import settings
 from django.utils.module_loading import module_has_submodule
 
 from orders.business.kinds import OrderKind
-from orders.engine.branches import declared_name
 from orders.engine.contracts import Agent, Step, Workflow, Workflows
 from orders.engine.errors import WorkflowError
 from orders.engine.moving import Journey, check_move
@@ -71,7 +70,7 @@ def find_journey(name: str, from_version: int, to_version: int) -> Journey | Non
 def find_step(workflow: str, version: int, step: str) -> Step | None:
     """The declaration of a step or of one of its items; None if this release does not have it."""
     declared = workflows().get((workflow, version))
-    return declared.by_name.get(declared_name(step)) if declared else None
+    return declared.find_step(step) if declared else None
 
 
 def agent_names() -> Sequence[str]:

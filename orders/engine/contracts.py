@@ -133,6 +133,10 @@ class Workflow:
         """The declaration of a step or of one of its items. Raises `KeyError` if there is none."""
         return self.by_name[declared_name(name)]
 
+    def find_step(self, name: str) -> Step | None:
+        """The same; None if there is none."""
+        return self.by_name.get(declared_name(name))
+
     @cached_property
     def has_branches(self) -> bool:
         """Whether it depends on an order's data or results which of its steps run."""

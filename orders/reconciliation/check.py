@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from orders.engine.branches import declared_name
 from orders.engine.contracts import (
     Agent,
     Compensation,
@@ -189,7 +188,7 @@ class _Check:
         """Whether the compensation of this effect's step reverses it. A notice is only followed by another one."""
         step = (entry.steps or {})[entry.key.step]
         workflow = self._workflows.get((step.workflow, step.version))
-        declared = workflow.by_name.get(declared_name(entry.key.step)) if workflow else None
+        declared = workflow.find_step(entry.key.step) if workflow else None
         return declared is not None and declared.compensation is Compensation.REVERSE
 
     def _not_done_there(self, steps: Sequence[CompletedStep]) -> Iterator[Discrepancy]:
@@ -220,7 +219,7 @@ class _Check:
     def _request(self, step: CompletedStep) -> Request | None:
         """The step's request, to ask about; None, noted as unclear, if this release does not know its workflow."""
         workflow = self._workflows.get((step.workflow, step.version))
-        declared = workflow.by_name.get(declared_name(step.name)) if workflow else None
+        declared = workflow.find_step(step.name) if workflow else None
         if declared is None:
             self._note_unclear(f"this release has no {title_of((step.workflow, step.version))}")
             return None

@@ -94,7 +94,7 @@ ROOMS = {
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
     ),
     "orders.reconciliation": (
-        *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
+        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
         *("orders.engine.runtime.backoff", "orders.selectors.desk.reconciliation", "orders.vocabulary"),
     ),
     "orders.access": (
