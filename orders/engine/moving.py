@@ -149,7 +149,7 @@ def plan_move(row: ProcessRow, steps: Sequence[StepRow], data: Json, journey: Jo
         placed += [
             PlacedStep(step.name, step.agent, position, step)
             for step in steps
-            if step.name != declared.name and declared_name(step.name) == declared.name
+            if is_item(step.name) and declared_name(step.name) == declared.name
         ]
     placed_ids = {step.stored.id for step in placed if step.stored is not None}
     return Transfer(placed, [step for step in steps if step.id not in placed_ids])
