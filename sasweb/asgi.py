@@ -36,7 +36,9 @@ BODY_TIMEOUT = 30.0
 """Seconds that a client has to send a whole body."""
 
 PASSWORDS_AT_ONCE = 2
-"""Requests with a password that are with the threads: one is being hashed, the other is read or answered meanwhile."""
+"""Requests with a password that are with the threads at a time: if one hangs, the other goes on."""
+PASSWORDS_REST = 3.0
+"""Times as long as such a request took, its place stays empty, so that a flood takes half of one processor at most."""
 PATIENCE = 5.0
 """Seconds that a request with a password waits for its turn. After that it gets 503 without being checked."""
 
@@ -92,7 +94,7 @@ streams = import_string("orders.live.streams.make_streams")(connections=descript
 
 refusals = Refusals()
 turns = Turns(most=settings.WEB_THREADS // 4)
-password_turns = Turns(most=PASSWORDS_AT_ONCE)
+password_turns = Turns(most=PASSWORDS_AT_ONCE, rest=PASSWORDS_REST)
 checks_password = import_string("orders.access.limited_requests.checks_password")
 
 
