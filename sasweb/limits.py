@@ -44,6 +44,7 @@ DEFAULTS: Limits = {
         ("refusals.account", 100, HOUR),
         ("streams.address", 300, MINUTE),
         ("posts.address", 600, MINUTE),
+        ("posts.account", 3_000, MINUTE),
     )
 }
 """Far above what people and well-behaved programs do, also several behind one IP address."""

@@ -31,7 +31,7 @@ POSTED: Mapping[str, tuple[str, ...]] = {
     "order:guest-renew": ("emails.address",),
 }
 """The limits that a POST to each of the platform's pages counts for."""
-OTHERS = ("posts.address",)
+OTHERS = ("posts.account", "posts.address")
 """The limits that a POST to any other page counts for, unless its business declares some."""
 CONSOLE = ("console:", "admin:")
 """The pages of operators, whose acts are recorded. None is refused because a neighbour of theirs posts too often."""

@@ -42,12 +42,15 @@ def _subjects(request: Request) -> Iterator[Subject]:
             yield "search.address", address
     if page == "callbacks:answer" and address:
         yield "callbacks.address", address
-    elif request.method not in SAFE_METHODS and address and not account:
-        yield "posts.address", address
-    if not account:
-        return
-    if page == "api:orders" and request.method == "POST":
+    elif page == "api:orders" and request.method == "POST" and account:
         yield "orders.account", account
         yield "orders.token", str(getattr(request.auth, "pk", "") or account)
+    elif request.method not in SAFE_METHODS:
+        if account:
+            yield "posts.account", account
+        elif address:
+            yield "posts.address", address
+    if not account:
+        return
     if read_wait(request) or "wait" in request.query_params:
         yield "waits.account", account

@@ -20,6 +20,18 @@ def test_orders_by_token_are_counted(limit: str, ada: APIClient, bob: APIClient,
     assert ada.get("/api/v1/orders").status_code == 200, "reading is not ordering"
 
 
+def test_everything_else_that_a_token_may_post_is_counted_by_account(
+    ada: APIClient, bob: APIClient, only: Limits
+) -> None:
+    only(posts__account=2)
+    order = ada.post("/api/v1/orders", order_body()).json()
+    for _ in range(2):
+        assert ada.post(f"/api/v1/orders/{order['id']}/cancel").status_code in (202, 409)
+    assert_problem(ada.post(f"/api/v1/orders/{order['id']}/cancel"), "rate_limited")
+    assert ada.post("/api/v1/orders", order_body()).status_code == 202, "orders have a limit of their own"
+    assert bob.post(f"/api/v1/orders/{order['id']}/cancel").status_code == 404
+
+
 @pytest.mark.parametrize("prefer", ["wait=1", "WAIT=1", 'wait ="1"', "respond-async, Wait=1"])
 def test_long_polls_are_counted_by_account(prefer: str, ada: APIClient, only: Limits) -> None:
     only(waits__account=1)

@@ -22,11 +22,13 @@ def statuses(client: Client, url: str, count: int = 3, method: str = "post") -> 
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete"])
-def test_what_nobody_declared_is_counted_by_address(method: str, only: Limits, client: Client) -> None:
-    only(posts__address=2)
+def test_what_nobody_declared_is_counted_by_address_or_account(method: str, only: Limits, client: Client) -> None:
+    only(posts__address=2, posts__account=2)
     assert statuses(client, "/bakery/bake/", method=method) == [200, 200, 429]
     assert statuses(client, "/bakery/boil/", method=method) == [429] * 3, "all of them share the bucket"
     assert statuses(Client(**ELSEWHERE), "/bakery/bake/", 1, method) == [200]
+    ada = signed_in(person("customer", "ada"))
+    assert statuses(ada, "/bakery/bake/", method=method) == [200, 200, 429], "somebody with an account has her own"
     assert statuses(client, "/bakery/bake/", method="get") == [200] * 3, "looking is free"
 
 
@@ -56,12 +58,14 @@ def test_operators_are_not_refused_because_a_neighbour_posts_too_often(only: Lim
     assert 429 not in statuses(olga, "/console/agents/mail/pause/")
 
 
-def test_views_of_the_api_that_anybody_may_post_to_are_counted_by_address(
-    only: Limits, client: Client
+def test_views_of_the_api_are_counted_by_address_and_with_a_token_by_account(
+    only: Limits, client: Client, ada: APIClient, bob: APIClient
 ) -> None:
-    only(posts__address=2)
+    only(posts__address=2, posts__account=2)
     assert statuses(client, "/bakery-api/quotes") == [200, 200, 429]
     assert statuses(Client(**ELSEWHERE), "/bakery-api/quotes", 1) == [200]
+    assert statuses(ada, "/bakery-api/quotes") == [200, 200, 429]
+    assert statuses(bob, "/bakery-api/quotes", 1) == [200]
 
 
 def test_views_of_the_api_that_search_are_counted_by_address_and_account(
