@@ -162,6 +162,7 @@ def main() -> None:
         web = Server(
             Path(folder) / "web.log",
             database_url=database_url(),
+            forked=False,
             VAR_DIR=folder,
             TRUSTED_PROXIES="127.0.0.1",
             LIMITS="",

@@ -3,14 +3,13 @@ expected."""
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from sasweb import config
 from sasweb.limits import DEFAULTS
-from tests.architecture.source import ROOT
+from tests.support import prefork
 from tests.support.variables import defaults_of_businesses
 
 NOT_A_URL = "expected a URL that starts with http or https://"
@@ -85,15 +84,7 @@ def environment(var_dir: Path, **variables: str) -> dict[str, str]:
 
 
 def check(env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        cwd=ROOT,
-        env=env,
-        timeout=60,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return prefork.complete("manage.py", "check", env=env)
 
 
 def test_everything_starts_without_any_variable(tmp_path: Path) -> None:

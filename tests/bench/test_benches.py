@@ -1,8 +1,6 @@
 """Each benchmark runs a handful of orders and counts them correctly. Nothing is asserted about how long they take."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +8,9 @@ import pytest
 from bench import server
 from bench.contenders import contest
 from bench.contenders.environments import Unavailable
+from tests.support import prefork
 from tests.support.system import database_url
 
-PROJECT = Path(__file__).resolve().parents[2]
 BOUND = 300.0
 """Seconds that one benchmark may take on a busy machine."""
 
@@ -72,15 +70,8 @@ def test_a_contender_whose_worker_dies_is_left_out_rather_than_waited_for(transa
 
 def run_bench(name: str, options: list[str], folder: Path, **environment: str) -> tuple[list[str], str]:
     """Runs a benchmark. Returns the first cells of its table, and what it said on stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"bench.{name}", *options],
-        cwd=PROJECT,
-        env={**os.environ, "DATABASE_URL": database_url(), "VAR_DIR": str(folder), **environment},
-        capture_output=True,
-        text=True,
-        timeout=BOUND,
-        check=False,
-    )
+    env = {**os.environ, "DATABASE_URL": database_url(), "VAR_DIR": str(folder), **environment}
+    done = prefork.complete("-m", f"bench.{name}", *options, env=env, bound=BOUND)
     assert done.returncode == 0, done.stderr[-4_000:]
     lines = [line for line in done.stdout.splitlines() if line.startswith("| ")]
     return [line.split("|")[1].strip() for line in lines], done.stderr

@@ -2,30 +2,18 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bench.__main__ import NAMES
-
-PROJECT = Path(__file__).resolve().parents[2]
-BOUND = 60.0
-"""Seconds that a command may take on a busy machine."""
+from tests.support import prefork
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs a module without DATABASE_URL."""
     env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=PROJECT,
-        env={**env, "VAR_DIR": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=BOUND,
-        check=False,
-    )
+    return prefork.complete("-m", *arguments, env={**env, "VAR_DIR": str(folder)})
 
 
 def test_help_names_every_benchmark(tmp_path: Path) -> None:

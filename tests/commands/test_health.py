@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,6 +11,7 @@ from django.db import connection
 
 from orders.models import AgentInstance, Alert, LeaderLease
 from tests.commands.running import make_alert, queries, run, short
+from tests.support import prefork
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 
 pytestmark = pytest.mark.django_db
@@ -182,14 +182,7 @@ def test_the_number_of_queries_is_fixed(command: str, number: int) -> None:
 
 
 def in_a_shell(*command: str, database: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *command],
-        cwd=PROJECT,
-        env={**os.environ, "DATABASE_URL": database},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return prefork.complete("manage.py", *command, env={**os.environ, "DATABASE_URL": database})
 
 
 @pytest.mark.parametrize(

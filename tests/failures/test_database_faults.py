@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from pytest_django import DjangoDbBlocker
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentRequest, Event, OrderProcess
+from tests.support import prefork
 from tests.support.own_database import OwnDatabase, own_database
 from tests.support.proxy import Moment
 from tests.support.system import Process, System
@@ -118,14 +118,7 @@ def test_a_sweep_cut_around_its_commit_recovers_a_step_once(system: System, data
 
 
 def _manage(system: System, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        env=system.environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return prefork.complete("manage.py", *arguments, env=system.environment)
 
 
 @pytest.mark.pattern("O2", "C10", "F22", "F33")

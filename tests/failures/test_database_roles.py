@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,9 @@ from orders.models import AuditEntry, BulkAction
 from orders.services import audit
 from orders.services.operators import bulk
 from sasweb.launcher import children
-from tests.architecture.source import ROOT
 from tests.launcher.helpers import line_with, python
 from tests.sandbox.process import free_port
+from tests.support import prefork
 from tests.support.finished_orders import finished_order, is_stored, retain
 from tests.support.mailbox import mailbox
 from tests.support.own_database import orm_at, own_database
@@ -44,14 +43,7 @@ class Urls:
     def manage(self, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Runs a management command as an installer does."""
         urls = {"DATABASE_URL": self.application, "MIGRATE_DATABASE_URL": self.owner}
-        return subprocess.run(
-            [sys.executable, "manage.py", *command],
-            cwd=ROOT,
-            env={**os.environ, **urls, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return prefork.complete("manage.py", *command, env={**os.environ, **urls, **env})
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from django.db import connection
 from psycopg import connect
 
 from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StepState
+from tests.support import prefork
 from tests.support.blocked_tables import blocked, somebody_waits_for
 from tests.support.factories import step_of
 from tests.support.proxy import DatabaseProxy, Moment
@@ -268,14 +269,7 @@ def test_orders_of_a_newer_release_wait_for_it_and_hold_up_nobody(system: System
 
 
 def _manage(system: System, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        env=system.environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return prefork.complete("manage.py", *arguments, env=system.environment)
 
 
 @pytest.mark.pattern("O2", "C10", "F33")

@@ -3,8 +3,6 @@ says what is missing on either side. While all is well, it says nothing, however
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from orders.shop.agents.carrier import Carrier
 from orders.shop.agents.payments import Payments
 from orders.shop.agents.warehouse import Warehouse
 from orders.shop.placing import place_order
+from tests.support import prefork
 from tests.support.factories import ago, new_order
 from tests.support.own_database import OwnDatabase
 from tests.support.system import ENDED, SERVICES, System
@@ -65,10 +64,7 @@ def stop_roles(system: System) -> None:
 
 def run_reconcile(system: System, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     """Runs `manage.py reconcile --json`. Returns its exit code and every discrepancy."""
-    command = [sys.executable, "manage.py", "reconcile", "--json", *arguments]
-    ran = subprocess.run(
-        command, env=system.environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    ran = prefork.complete("manage.py", "reconcile", "--json", *arguments, env=system.environment)
     assert ran.stderr == ""
     reports = json.loads(ran.stdout)["agents"]
     return ran.returncode, [entry for report in reports for entry in report["discrepancies"]]

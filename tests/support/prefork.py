@@ -25,6 +25,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sasweb.launcher.children import set_death_signal
@@ -86,14 +87,28 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def start(argv: Sequence[str], *, env: Mapping[str, str], log: Path) -> Forked:
-    """Starts `python ARGV…` in a session of its own, with its output in a file. ARGV is a file or `-m MODULE`."""
+def start(argv: Sequence[str], *, env: Mapping[str, str], log: Path, errors: Path | None = None) -> Forked:
+    """Starts `python ARGV…` in a session of its own, with its output in a file, and its stderr in another if `errors`
+    names one. ARGV is a file or `-m MODULE`."""
     log.touch()  # it must be there at once, as if the process were started from here
     own_end, other_end = socket.socketpair()
-    request = json.dumps({"argv": list(argv), "env": dict(env), "log": str(log)}).encode()
+    files = [str(log), str(errors or log)]
+    request = json.dumps({"argv": list(argv), "env": dict(env), "files": files}).encode()
     with other_end:
         _server().sendmsg([len(request).to_bytes(4, "big"), request], [_descriptor(other_end)])
     return Forked(own_end)
+
+
+def complete(*argv: str, env: Mapping[str, str], bound: float = 120.0) -> subprocess.CompletedProcess[str]:
+    """Runs `python ARGV…` to its end. Raises `subprocess.TimeoutExpired` if it takes longer than `bound` seconds."""
+    with TemporaryDirectory() as folder:
+        output, errors = Path(folder, "output"), Path(folder, "errors")
+        process = start(argv, env=env, log=output, errors=errors)
+        try:
+            status = process.wait(bound)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(argv, status, output.read_text(), errors.read_text())
 
 
 def _descriptor(link: socket.socket) -> tuple[int, int, bytes]:
@@ -166,9 +181,8 @@ def _become(request: Mapping[str, Any], sockets: Sequence[socket.socket]) -> Non
         signal.signal(signum, signal.SIG_DFL if signum == signal.SIGCHLD else signal.default_int_handler)
     for open_socket in sockets:
         open_socket.close()
-    output = os.open(request["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    for number in (1, 2):
-        os.dup2(output, number)
+    for number, file in enumerate(request["files"], start=1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support import prefork
+
 ESTABLISHED, CLOSE_WAIT = "01", "08"
 """States of a connection in /proc/net/tcp."""
 
@@ -31,7 +33,8 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """gunicorn with one worker. What it prints goes to `log`. `descriptors` is the most files that it may open."""
+    """gunicorn with one worker. What it prints goes to `log`. `descriptors` is the most files that it may open. A
+    forked one starts with the libraries imported (`tests.support.prefork`), and has their memory."""
 
     def __init__(
         self,
@@ -41,29 +44,26 @@ class Server:
         application: str = "sasweb.asgi:application",
         config: str = "sasweb.web_server",
         descriptors: int | None = None,
+        forked: bool = True,
         **env: str,
     ) -> None:
         self.port = free_port()
         self.log = log
-        limit = ["prlimit", f"--nofile={descriptors}:{descriptors}"] if descriptors else []
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [*limit, sys.executable, "-m", "gunicorn", "-c", f"python:{config}", application],
-                cwd=PROJECT,
-                env={
-                    **os.environ,
-                    "BIND": f"127.0.0.1:{self.port}",
-                    "DATABASE_URL": database_url,
-                    "PYTHONWARNINGS": "default",
-                    "REQUIRE_SECOND_FACTOR": "false",
-                    "WATCHDOG": "false",
-                    "LIMITS": "off",
-                    **env,
-                },
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        argv = ["-m", "gunicorn", "-c", f"python:{config}", application]
+        environment = {
+            **os.environ,
+            "BIND": f"127.0.0.1:{self.port}",
+            "DATABASE_URL": database_url,
+            "REQUIRE_SECOND_FACTOR": "false",
+            "WATCHDOG": "false",
+            "LIMITS": "off",
+            **env,
+        }
+        self.process = (
+            prefork.start(argv, env=environment, log=log)
+            if forked and not descriptors
+            else _spawn(argv, environment, log, descriptors)
+        )
 
     def request(
         self,
@@ -124,7 +124,22 @@ class Server:
         """Kills the server if it still runs."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            self.process.wait(60)
+
+
+def _spawn(
+    argv: list[str], environment: Mapping[str, str], log: Path, descriptors: int | None
+) -> subprocess.Popen[bytes]:
+    limit = ["prlimit", f"--nofile={descriptors}:{descriptors}"] if descriptors else []
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [*limit, sys.executable, *argv],
+            cwd=PROJECT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
 
 def free_port() -> int:

@@ -22,13 +22,17 @@ def statuses(client: Client, url: str, count: int = 3, method: str = "post") -> 
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete"])
-def test_what_nobody_declared_is_counted_by_address_or_account(method: str, only: Limits, client: Client) -> None:
+def test_what_nobody_declared_is_counted_by_address_or_account(
+    method: str, only: Limits, client: Client
+) -> None:
     only(posts__address=2, posts__account=2)
     assert statuses(client, "/bakery/bake/", method=method) == [200, 200, 429]
     assert statuses(client, "/bakery/boil/", method=method) == [429] * 3, "all of them share the bucket"
     assert statuses(Client(**ELSEWHERE), "/bakery/bake/", 1, method) == [200]
     ada = signed_in(person("customer", "ada"))
-    assert statuses(ada, "/bakery/bake/", method=method) == [200, 200, 429], "somebody with an account has her own"
+    assert statuses(ada, "/bakery/bake/", method=method) == [200, 200, 429], (
+        "somebody with an account has her own"
+    )
     assert statuses(client, "/bakery/bake/", method="get") == [200] * 3, "looking is free"
 
 

@@ -1,8 +1,6 @@
 """What Django and browsers are told outside DEBUG."""
 
 import re
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,18 +11,16 @@ from django.test import Client
 
 from orders.apps import check_demonstration
 from orders.demo.loading import load
-from tests.architecture.source import ROOT
 from tests.architecture.test_settings import environment
+from tests.support import prefork
 from tests.support.people import PASSWORD, person
 
 SIGN_IN = "/account/sign-in/"
 
 
 def test_djangos_own_checks_for_production_find_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment(tmp_path), timeout=120, capture_output=True, text=True, check=False
-    )
+    command = ["manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    done = prefork.complete(*command, env=environment(tmp_path))
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"System check identified no issues \(\d+ silenced\)\.\n", done.stdout)
     security = [check for check in settings.SILENCED_SYSTEM_CHECKS if check.startswith("security.")]
