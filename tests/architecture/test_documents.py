@@ -49,7 +49,7 @@ FOLDERS = ("orders", "sasweb", "sandbox", "examples", "bench", "bin", "tests", "
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10, "a": 1}
 BREAKER = BreakerRules()
 # Read, not imported: the import would switch on the pool of connections for this process and its children.
-(BODY_TIMEOUT,) = re.findall(r"^BODY_TIMEOUT = ([\d.]+)", (ROOT / "sasweb/asgi.py").read_text(), re.MULTILINE)
+WEB = dict(re.findall(r"^([A-Z_]+) = ([\d.]+)$", (ROOT / "sasweb/asgi.py").read_text(), re.MULTILINE))
 HOST = HostConfig(instance="")
 
 
@@ -252,7 +252,12 @@ FIGURES = [
     ("docs/operations.md", r"too low for (\d+,\d+) connections", descriptors.MOST_CONNECTIONS),
     ("docs/operations.md", r"takes (\d+) fewer than it may open files", descriptors.SPARE),
     ("docs/operations.md", r"waits for the head of a request \| (\d+) s", worker.HEAD_TIMEOUT),
-    ("docs/operations.md", r"waits for the body \| (\d+) s", BODY_TIMEOUT),
+    ("docs/operations.md", r"waits for the body \| (\d+) s", float(WEB["BODY_TIMEOUT"])),
+    ("docs/proxy/Caddyfile", r"read_body (\d+)s", float(WEB["BODY_TIMEOUT"]) + 5),
+    ("docs/operations.md", r"with a password \| (\d+), for", float(WEB["PASSWORDS_AT_ONCE"])),
+    ("docs/operations.md", r"the others wait up to (\d+) s \|", float(WEB["PATIENCE"])),
+    ("docs/operations.md", r"`posts.address`, which allows (\d+) a minute", DEFAULTS["posts.address"].most),
+    ("docs/operations.md", r"`posts.account`, (\d+,\d+) a minute", DEFAULTS["posts.account"].most),
     ("docs/operations.md", r"does not read its answer \| (\d+) s", worker.READ_TIMEOUT),
     ("docs/operations.md", r"an idle one after (\d+) s", web_server.keepalive),
     ("docs/operations.md", r"has live updates \| (\d+,\d+), of which", Caps().total),
