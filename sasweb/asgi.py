@@ -11,11 +11,13 @@ length that WSGI needs, and a body that is too large is not kept.
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from io import BytesIO
 from typing import Any, TypeAlias
 from urllib.parse import quote_from_bytes
 
+import structlog
 from a2wsgi import WSGIMiddleware
 from a2wsgi.wsgi import WSGIResponder
 from django.conf import settings
@@ -23,9 +25,12 @@ from django.core.wsgi import get_wsgi_application
 from django.utils.module_loading import import_string
 
 from sasweb import descriptors, shutdown
+from sasweb.charsets import is_foreign_form, without_charset
 from sasweb.proxies import see_through
 from sasweb.refusals import BUSY, REFUSED, Refusals
 from sasweb.turns import Turn, Turns
+
+log = structlog.get_logger()
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -80,7 +85,17 @@ class Responder(WSGIResponder):
 def answer_page(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     """The WSGI application: Django, given the body that has been read already."""
     environ["wsgi.input"] = BytesIO(environ["asgi.scope"][BODY])
-    return wsgi_application(environ, start_response)
+    try:
+        return wsgi_application(environ, start_response)
+    except (
+        Exception
+    ):  # Django answers whatever its views raise, but not what its own request or error page does
+        log.exception("request failed", action="request", path=environ["PATH_INFO"])
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), *SECURITY_HEADERS]
+        start_response(
+            "500 Internal Server Error", [(name.decode(), text.decode()) for name, text in headers]
+        )
+        return [b"something went wrong on our side\n"]
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
@@ -135,6 +150,9 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         return
     except ConnectionError:
         return
+    if is_foreign_form(scope["headers"]):
+        await answer(scope, send, 415, b"a form must be in UTF-8\n")
+        return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
     page_scope = {**scope_for_wsgi(scope, length), BODY: body}
     sent: list[Message] = []
@@ -185,15 +203,18 @@ async def take_password_turn(scope: Scope) -> Turn | None:
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[bytes, bool]:
     """The body, and whether it exceeds `limit` bytes, in which case none of it is kept.
 
-    Raises `ConnectionError` when the client disconnects before the end.
+    Raises `ConnectionError` when the client disconnects before the end, and `TimeoutError` after `BODY_TIMEOUT`.
     """
     headers = dict(scope["headers"])
     announced = int(headers.get(b"content-length", 0))
-    if announced > limit and b"expect" in headers:
-        return b"", True  # the client waits for permission to send it
+    if announced > MOST_DISCARDED or (announced > limit and b"expect" in headers):
+        return b"", True  # it will not be read to its end, or the client waits for permission to send it
     body, size, more = bytearray(), 0, announced > 0 or b"transfer-encoding" in headers
+    ends = time.monotonic() + BODY_TIMEOUT
     while more and size <= MOST_DISCARDED:
         message = await receive()
+        if time.monotonic() > ends:
+            raise TimeoutError  # where there is always something to receive, nothing is ever cancelled
         if message["type"] == "http.disconnect":
             raise ConnectionError("the client disconnected before the end of the body")
         chunk, more = message.get("body", b""), message.get("more_body", False)
@@ -206,10 +227,10 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[byte
 
 
 def scope_for_wsgi(scope: Scope, length: int) -> Scope:
-    """The scope with the body's actual length and a query string in ASCII."""
+    """The scope with the body's actual length, no charset, and a query string in ASCII."""
     headers = [
         (name, value)
-        for name, value in scope["headers"]
+        for name, value in without_charset(scope["headers"])
         if name not in (b"content-length", b"transfer-encoding")
     ]
     headers.append((b"content-length", str(length).encode()))

@@ -5,12 +5,16 @@ answer, and its ASGI worker takes any number of connections. Here a connection i
 something: send the rest of a request, send the next one, or read an answer. When there are as many connections as there
 may be, a new one takes the place of the one that has been waiting longest. If none is waiting, the new one gets a 503.
 
+A piece of a body costs the same whether it has one byte or thousands, so a client that sends it byte by byte could
+keep the process busy. It gets a 400.
+
 The time for a body is limited in `sasweb.asgi`, the time between two requests by gunicorn's `keepalive`.
 """
 
 import asyncio
 from typing import Any
 
+from gunicorn.asgi.parser import ParseError
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers import gasgi
 
@@ -21,6 +25,9 @@ HEAD_TIMEOUT = 10.0
 
 READ_TIMEOUT = 60.0
 """Seconds in which a client must read enough of its answer that the rest can be sent."""
+
+FREE_PIECES, LEAST_PIECE = 4_000, 512
+"""Pieces of a body that may be as small as they like, and the bytes that further ones must have on average."""
 
 
 class Protocol(ASGIProtocol):
@@ -64,7 +71,15 @@ class Protocol(ASGIProtocol):
         self.worker.waiting.pop(self, None)
         self._stop_unread_timer()
 
+    def _on_body(self, chunk: bytes) -> None:
+        self._pieces += 1
+        self._received += len(chunk)
+        if self._pieces > FREE_PIECES + self._received / LEAST_PIECE:
+            raise ParseError("the body comes in too many small pieces\n")
+        super()._on_body(chunk)
+
     def _on_headers_complete(self) -> Any:
+        self._pieces = self._received = 0
         self.worker.waiting.setdefault(self)
         return super()._on_headers_complete()
 

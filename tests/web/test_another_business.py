@@ -11,7 +11,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 from uuid_utils.compat import uuid7
 
-from orders.api import requests
+from orders.api import document, requests
 from orders.business import Environment, Workflow, registry
 from orders.business.intake import OrderIntake
 from orders.engine.submission import Submitter, SubmitterConfig
@@ -42,7 +42,13 @@ def bakery(settings: Any) -> Iterator[None]:
     """The bakery, beside the shop."""
     with business(settings, kinds=[Bakery], agents=[Oven()]):
         yield
+    forget_document()
+
+
+def forget_document() -> None:
+    """A process works the API's document out once."""
     requests.ORDER_SCHEMA._serializers = requests.order_bodies
+    document.render.cache_clear()
 
 
 def the_role() -> Submitter:
@@ -162,11 +168,8 @@ def test_a_mistake_is_shown_at_its_place(ada: APIClient, body: dict[str, Any], p
 
 
 def new_orders(client: APIClient) -> dict[str, dict[str, Any]]:
-    """What the document of the API says of the bodies of new orders, by the workflow that each names.
-
-    A process works them out once, so it is made to forget them.
-    """
-    requests.ORDER_SCHEMA._serializers = requests.order_bodies
+    """What the document of the API says of the bodies of new orders, by the workflow that each names."""
+    forget_document()
     schemas = yaml.safe_load(client.get("/api/schema/").text)["components"]["schemas"]
     bodies = [schemas[body["$ref"].rpartition("/")[2]] for body in schemas["NewOrderRequest"]["oneOf"]]
     return {" or ".join(body["properties"]["workflow"]["enum"]): body for body in bodies}

@@ -87,6 +87,55 @@ def test_senders_that_never_send_hold_no_thread_and_no_connection(
     assert asyncio.run(answer_to(asgi, request))[0]["status"] == 408
 
 
+def test_the_time_for_a_body_ends_although_there_is_always_more_of_it(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"a", "more_body": True}
+
+    monkeypatch.setattr(asgi, "BODY_TIMEOUT", 0.05)
+    request = scope("/api/v1/orders", method="POST", transfer_encoding="chunked")
+    assert asyncio.run(answer_to(asgi, request, receive))[0]["status"] == 408
+
+
+def test_a_body_that_would_not_be_read_to_its_end_is_not_waited_for(asgi: ModuleType) -> None:
+    request = scope("/api/v1/nothing", method="POST", content_length="9" * 20)
+    assert asyncio.run(answer_to(asgi, request))[0]["status"] == 404
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "hex", "latin-1", "no-such-charset"])
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "Multipart/Form-Data; boundary=b"])
+def test_a_form_that_is_not_in_utf8_is_refused(kind: str, charset: str, asgi: ModuleType) -> None:
+    for parameter in (f"charset={charset}", f"charset*=us-ascii''{charset}"):
+        request = scope("/orders/find/?a=%41", method="POST", content_type=f"{kind}; {parameter}")
+        start, *_ = asyncio.run(answer_to(asgi, request))
+        assert start["status"] == 415
+        assert dict(start["headers"])[b"x-content-type-options"] == b"nosniff"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("charset", ["hex", "utf-16", "UTF8"])
+def test_the_url_is_read_as_utf8_whatever_the_charset_of_the_body(charset: str, asgi: ModuleType) -> None:
+    request = scope("/api/v1/orders", content_type=f"text/plain; charset={charset}")
+    start, *_ = asyncio.run(answer_to(asgi, request | {"query_string": b"q=%C3%BC"}))
+    assert start["status"] == 401
+
+
+def test_what_django_itself_fails_at_is_logged_and_answered(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_environ: object, _start_response: object) -> None:
+        raise LookupError("not a text encoding")
+
+    monkeypatch.setattr(asgi, "wsgi_application", fail)
+    start, *_ = asyncio.run(answer_to(asgi, scope("/")))
+    assert start["status"] == 500
+    assert b"frame-ancestors 'none'" in dict(start["headers"])[b"content-security-policy"]
+    (record,) = caplog.records
+    assert isinstance(record.msg, dict)
+    assert record.msg["exc_info"]
+
+
 def test_the_server_is_notified_when_the_application_has_started_and_stopped(
     asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ import resource
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/api/v1/products"
 HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 HALF_A_BODY = b"POST /api/v1/orders HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+CHUNKS = b"POST /api/v1/orders HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 BUNDLE = b"GET /static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -134,6 +135,27 @@ def test_a_full_server_drops_who_is_waiting_and_then_refuses_but_ends_no_request
         for order_id in set(order_ids):
             happen(order_id)
         assert all(stream and stream.next_version() for stream in streams)
+
+
+def test_a_body_in_thousands_of_tiny_chunks_is_refused(catalogue: None, brief: Server) -> None:
+    with brief.connect() as connection:
+        connection.sendall(CHUNKS)
+        with suppress(ConnectionError):
+            for _ in range(1_000):
+                connection.sendall(b"1\r\na\r\n" * 10_000)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 400 ")
+    assert brief.request("GET", PAGE).status == 200
+
+
+def test_a_body_in_some_tiny_chunks_or_many_large_ones_is_read(catalogue: None, brief: Server) -> None:
+    body = b'{"workflow": "fulfil-order"}'
+    with brief.connect() as connection:
+        chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body + b" " * 3_000)
+        connection.sendall(CHUNKS + chunks + b"0\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 401 ")
+    with brief.connect() as connection:
+        connection.sendall(CHUNKS + (b"400\r\n" + b" " * 1_024 + b"\r\n") * 10_000 + b"0\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 401 ")
 
 
 def test_more_connections_than_descriptors_stop_nothing_and_fill_no_log(

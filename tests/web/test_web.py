@@ -9,6 +9,7 @@ import yaml
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
@@ -150,3 +151,18 @@ def test_the_description_is_served(client: Client, django_assert_num_queries: Dj
     response = client.get("/api/schema/")
     assert response.status_code == 200
     assert yaml.safe_load(response.text)["info"]["title"] == "sasweb orders"
+
+
+@pytest.mark.parametrize("query", ["version=%0a", "version=%22;filename*=UTF-8''setup.bat;x=%22", "lang=xx"])
+def test_a_query_changes_nothing_of_the_description(query: str, client: Client) -> None:
+    response = client.get(f"/api/schema/?{query}")
+    assert response.status_code == 200
+    assert response["Content-Disposition"] == 'inline; filename="sasweb orders.yaml"'
+    assert response.content == client.get("/api/schema/").content
+
+
+def test_the_description_is_made_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = client.get("/api/schema/", headers={"Accept": "application/json"})
+    monkeypatch.setattr(SchemaGenerator, "get_schema", None)
+    assert client.get("/api/schema/", headers={"Accept": "application/json"}).content == document.content
+    assert (document["Content-Type"], "Accept" in document["Vary"]) == ("application/json", True)
