@@ -72,9 +72,15 @@ def clean(_logger: Any, _name: str, event: structlog.typing.EventDict) -> struct
     return event
 
 
-def has_exception(record: logging.LogRecord) -> bool:
-    """Whether a record carries an exception."""
-    return record.exc_info is not None
+def is_of_interest(record: logging.LogRecord) -> bool:
+    """Whether to log a record. Of Django's records about answers only those about exceptions of ours are kept; the
+    others are clients' mistakes. What it calls suspicious is a mistake, too: a line without a traceback says it all."""
+    if record.name.startswith("django.security."):
+        record.exc_info, record.exc_text = None, None
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    return record.name != "django.request" or (
+        record.exc_info is not None and record.levelno >= logging.ERROR
+    )
 
 
 class Limit(logging.Filter):
@@ -121,14 +127,13 @@ def kind_of(record: logging.LogRecord) -> tuple[str, str]:
 
 
 def settings() -> dict[str, Any]:
-    """Django's LOGGING. Of Django's records about responses only exceptions are kept; the others are clients'
-    mistakes."""
+    """Django's LOGGING."""
     plain: dict[str, Any] = {"handlers": [], "propagate": True}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {
-            "exceptions": {"()": "django.utils.log.CallbackFilter", "callback": has_exception},
+            "interest": {"()": "django.utils.log.CallbackFilter", "callback": is_of_interest},
             "limit": {"()": Limit},
         },
         "formatters": {"line": {"()": formatter}},
@@ -137,14 +142,14 @@ def settings() -> dict[str, Any]:
                 "class": "logging.StreamHandler",
                 "stream": "ext://sys.stdout",
                 "formatter": "line",
-                "filters": ["limit"],
+                "filters": ["interest", "limit"],
             }
         },
         "root": {"handlers": ["stdout"], "level": "INFO"},
         "loggers": {
             "django": plain,
             "django.server": plain,
-            "django.request": {**plain, "filters": ["exceptions"]},
+            "django.request": plain,
             "psycopg.pool": {**plain, "level": "WARNING"},
         },
     }

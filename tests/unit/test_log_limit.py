@@ -94,5 +94,5 @@ def test_our_own_events_are_kinds_wherever_they_are_logged(output: Output) -> No
 
 def test_the_products_log_is_limited() -> None:
     settings = logs.settings()
-    assert settings["handlers"]["stdout"]["filters"] == ["limit"]
+    assert settings["handlers"]["stdout"]["filters"] == ["interest", "limit"]
     assert settings["filters"]["limit"] == {"()": logs.Limit}

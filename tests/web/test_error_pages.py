@@ -1,5 +1,7 @@
 """What people see when a request fails: a page with the id under which it is in the log, never a trace."""
 
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from orders.shop import catalogue as catalogue_selectors
+from sasweb import logs
 from tests.support.people import signed_in
 from tests.web.helpers import assert_problem
 
@@ -72,3 +75,40 @@ def test_a_page_that_does_not_exist_shows_the_requests_id(client: Client, db: No
     page = client.get("/nowhere/")
     assert page.status_code == 404
     assert f"<code>{page['X-Request-ID']}</code>" in page.content.decode()
+
+
+@pytest.fixture
+def lines() -> Iterator[list[logging.LogRecord]]:
+    """What Django logs that is of interest."""
+    records: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = records.append  # type: ignore[method-assign]
+    handler.addFilter(logs.is_of_interest)
+    logging.getLogger("django").addHandler(handler)
+    yield records
+    logging.getLogger("django").removeHandler(handler)
+
+
+def test_a_mistake_of_a_client_is_one_line_or_none(
+    lines: list[logging.LogRecord], db: None, django_user_model: type[User]
+) -> None:
+    client = signed_in(django_user_model.objects.create_user("ada"))
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    form = b"&".join([b"a=1"] * 1_001)
+    page = client.generic("POST", "/orders/find/", form, "application/x-www-form-urlencoded")
+    assert page.status_code == 400
+    assert client.get("/console/").status_code == 403
+    assert client.get("/nowhere/").status_code == 404
+    assert [(record.levelname, record.exc_info, record.name) for record in lines] == [
+        ("WARNING", None, "django.security.DisallowedHost"),
+        ("WARNING", None, "django.security.TooManyFieldsSent"),
+    ]
+
+
+def test_an_exception_of_ours_is_logged_with_its_traceback(
+    lines: list[logging.LogRecord], catalogue: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_selectors, "shelf", None)
+    assert Client(raise_request_exception=False).get("/").status_code == 500
+    (record,) = lines
+    assert (record.levelname, bool(record.exc_info)) == ("ERROR", True)
