@@ -50,6 +50,8 @@ PATIENCE = 5.0
 MOST_DISCARDED = 32 * 1024 * 1024
 """Bytes of an oversized body that are read and dropped, so that the sender gets as far as reading the answer."""
 
+PLAIN_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+
 SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
@@ -87,14 +89,11 @@ def answer_page(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
     environ["wsgi.input"] = BytesIO(environ["asgi.scope"][BODY])
     try:
         return wsgi_application(environ, start_response)
-    except (
-        Exception
-    ):  # Django answers whatever its views raise, but not what its own request or error page does
+    except Exception:
+        # Django answers what a view raises, but not what is raised while it makes the request or the error page.
         log.exception("request failed", action="request", path=environ["PATH_INFO"])
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), *SECURITY_HEADERS]
-        start_response(
-            "500 Internal Server Error", [(name.decode(), text.decode()) for name, text in headers]
-        )
+        headers = [(name.decode(), value.decode()) for name, value in (PLAIN_TEXT, *SECURITY_HEADERS)]
+        start_response("500 Internal Server Error", headers)
         return [b"something went wrong on our side\n"]
 
 
@@ -257,7 +256,7 @@ def watch_client(scope: Scope, receive: Receive) -> asyncio.Task[None] | None:
 
 async def answer(scope: Scope, send: Send, status: int, text: bytes) -> None:
     """Answers with one line of text."""
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
+    headers = [PLAIN_TEXT, (b"content-length", str(len(text)).encode())]
     send = with_security_headers(scope, send)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})
