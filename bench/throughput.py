@@ -9,6 +9,7 @@ folder. One that cannot be installed or run is left out. Everybody has a warm-up
 """
 
 import argparse
+import contextlib
 import pstats
 import sys
 from collections.abc import Callable, Sequence
@@ -88,8 +89,14 @@ def processor_times(host: Process, schedulers: Sequence[Process]) -> dict[str, f
         "scheduling": sum(machine.processor_seconds(scheduler.pid) for scheduler in schedulers),
         "the agent host": machine.processor_seconds(host.pid),
         "PostgreSQL": machine.processor_seconds(postmaster, with_ended_children=True)
-        + sum(machine.processor_seconds(stat.pid) for stat in stats),
+        + sum(_seconds_of_server(stat.pid) for stat in stats),
     }
+
+
+def _seconds_of_server(pid: int) -> float:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return machine.processor_seconds(pid)
+    return 0.0  # its session has ended, and its seconds are among those of the postmaster's ended children
 
 
 def warm_up(count: int) -> int:

@@ -149,7 +149,7 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         return
     except ConnectionError:
         return
-    if is_foreign_form(scope["headers"]):
+    if is_foreign_form(scope["headers"]) and not scope["path"].startswith("/api/"):  # which takes no form
         await answer(scope, send, 415, b"a form must be in UTF-8\n")
         return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)

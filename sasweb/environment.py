@@ -62,7 +62,9 @@ class Environment:
         except ValueError:
             usable = False
         if value and not usable:
-            raise invalid(name, value, f"a URL that starts with {' or '.join(schemes)}://")
+            raise invalid(
+                name, value, f"a URL that starts with {' or '.join(f'{scheme}://' for scheme in schemes)}"
+            )
         return value.rstrip("/")
 
     def email(self, name: str, default: str = "") -> str:

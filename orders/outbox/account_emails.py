@@ -56,15 +56,12 @@ def compose_new_password(message: OutgoingMessage) -> list[Email]:
 
 
 def _has_link(message: OutgoingMessage) -> bool:
-    """Whether an earlier email to this address has a link that is still valid."""
+    """Whether an email to this address has a link that is still valid, or an earlier one is on its way."""
+    has_arrived = Q(state=MessageState.SENT, ended_at__gt=Now() - timedelta(seconds=sign_up_links.MAX_AGE))
+    is_coming = Q(state__in=[MessageState.QUEUED, MessageState.SENDING], pk__lt=message.pk)
     return (
         OutgoingMessage.objects.alias(address=Lower("recipient"))
-        .filter(
-            address=message.recipient.lower(),
-            kind=MessageKind.SIGN_UP,
-            state=MessageState.SENT,
-            ended_at__gt=Now() - timedelta(seconds=sign_up_links.MAX_AGE),
-        )
+        .filter(has_arrived | is_coming, address=message.recipient.lower(), kind=MessageKind.SIGN_UP)
         .exclude(pk=message.pk)
         .exists()
     )

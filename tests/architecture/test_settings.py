@@ -12,7 +12,7 @@ from sasweb.limits import DEFAULTS
 from tests.support import prefork
 from tests.support.variables import defaults_of_businesses
 
-NOT_A_URL = "expected a URL that starts with http or https://"
+NOT_A_URL = "expected a URL that starts with http:// or https://"
 NOT_AN_EMAIL = "expected an email, for example Shop <shop@example.org>"
 WRONG = [
     ("BIND", "8000", "expected HOST:PORT, for example 127.0.0.1:8000"),
@@ -41,7 +41,7 @@ WRONG = [
     ("WAREHOUSE_URL", "warehouse.example", NOT_A_URL),
     ("PAYMENTS_URL", "ftp://payments.example", NOT_A_URL),
     ("CARRIER_URL", "https://", NOT_A_URL),
-    ("EMAIL_URL", "http://mail.example", "expected a URL that starts with smtp or smtps://"),
+    ("EMAIL_URL", "http://mail.example", "expected a URL that starts with smtp:// or smtps://"),
     ("EMAIL_FROM", "the shop", NOT_AN_EMAIL),
     ("ALERT_EMAIL", "nobody", NOT_AN_EMAIL),
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),

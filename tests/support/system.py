@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -318,10 +319,11 @@ def _is_quiet() -> bool:
 def free_ports() -> int:
     """A free port whose successor is free too; the sandbox's SMTP sink takes that one."""
     while True:
+        # Below those that the system gives to outgoing connections, so that none of these takes it before it is used.
+        port = random.randrange(10_000, 32_000)
         with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
             try:
+                first.bind(("127.0.0.1", port))
                 second.bind(("127.0.0.1", port + 1))
             except OSError:
                 continue

@@ -114,6 +114,13 @@ def test_a_form_that_is_not_in_utf8_is_refused(kind: str, charset: str, asgi: Mo
 
 
 @pytest.mark.django_db
+def test_the_api_refuses_such_a_form_like_any_other(asgi: ModuleType) -> None:
+    form = "application/x-www-form-urlencoded; charset=hex"
+    start, *_ = asyncio.run(answer_to(asgi, scope("/api/v1/orders", method="POST", content_type=form)))
+    assert (start["status"], dict(start["headers"])[b"content-type"]) == (401, b"application/problem+json")
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("charset", ["hex", "utf-16", "UTF8"])
 def test_the_url_is_read_as_utf8_whatever_the_charset_of_the_body(charset: str, asgi: ModuleType) -> None:
     request = scope("/api/v1/orders", content_type=f"text/plain; charset={charset}")

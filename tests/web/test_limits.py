@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 from orders.access import limited_requests, limits
 from orders.access.limits import LimitedError, has_room, take
 from orders.models import AuditEntry, Bucket, OutgoingMessage
+from orders.outbox.account_emails import compose_sign_up
 from orders.outbox.queue import deliver_due
 from orders.retention import delete_old_records
 from tests.support.mailbox import Mailbox
@@ -308,6 +309,15 @@ def test_an_address_that_nobody_has_confirmed_gets_one_email(inbox: Mailbox, cli
     client.post("/account/sign-up/", {"email": EMAIL})
     deliver_due()
     assert len(inbox.emails) == 2, "the first link is no longer valid"
+
+
+def test_of_two_emails_that_are_sent_at_the_same_time_the_later_is_skipped(client: Client, db: None) -> None:
+    for _ in range(2):
+        client.post("/account/sign-up/", {"email": EMAIL})
+    earlier, later = OutgoingMessage.objects.order_by("pk")
+    OutgoingMessage.objects.update(state="sending")
+    assert len(compose_sign_up(earlier)) == 1
+    assert compose_sign_up(later) == []
 
 
 def test_somebody_with_an_account_is_told_so_each_time(inbox: Mailbox, client: Client) -> None:

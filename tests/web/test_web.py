@@ -161,6 +161,16 @@ def test_a_query_changes_nothing_of_the_description(query: str, client: Client) 
     assert response.content == client.get("/api/schema/").content
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(("method", "accept", "status"), [("get", "text/html", 406), ("post", "*/*", 405)])
+def test_a_problem_with_the_description_is_json(
+    method: str, accept: str, status: int, client: Client
+) -> None:
+    response = client.generic(method.upper(), "/api/schema/", headers={"Accept": accept})
+    assert (response.status_code, response["Content-Type"]) == (status, "application/problem+json")
+    assert response.json()["status"] == status
+
+
 def test_the_description_is_made_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     document = client.get("/api/schema/", headers={"Accept": "application/json"})
     monkeypatch.setattr(SchemaGenerator, "get_schema", None)
