@@ -127,8 +127,8 @@ def test_edits_of_accounts_are_in_the_audit_log_by_name_and_without_secrets(root
     assert changed.before == {"email": "", "groups": []}
     assert changed.after == {"email": "ada@example.com", "groups": ["packers"]}
     ada.refresh_from_db()
-    kept = str(list(AuditEntry.objects.values()))
-    assert not [text for text in (*secrets, ada.password) if text in kept]
+    entries = str(list(AuditEntry.objects.values()))
+    assert not [text for text in (*secrets, ada.password) if text in entries]
 
 
 def test_a_deleted_row_is_in_the_audit_log_with_its_values(
