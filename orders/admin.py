@@ -5,19 +5,27 @@ may have a million rows, so none is counted in full or sorted: rows are listed b
 is newest first, except for tables whose primary key is an order's id.
 """
 
+import json
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group, User
 from django.core.paginator import Paginator
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
+from django.db.models.fields.files import FieldFile
+from django.forms import model_to_dict
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
 
 from orders import models
 from orders.access import api_tokens
@@ -25,6 +33,12 @@ from orders.services import audit
 
 MOST_ROWS = 10_000
 """How many rows the pages of a list cover."""
+EDITED = "_edited_form"
+"""Attribute of a request: the form of the edit that is about to be recorded."""
+SECRET = re.compile("password|token|secret|key|hash|signature", re.IGNORECASE)
+"""Fields whose values are in no audit log."""
+NOT_RECORDED = "not recorded"
+"""Stands for the value of such a field."""
 
 for _model in list(admin.site._registry):  # the tables of libraries are not shown
     admin.site.unregister(_model)
@@ -95,17 +109,69 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Returns False: orders refer to products and people for good. Unlist or deactivate them instead."""
         return False
 
+    def construct_change_message(self, request: HttpRequest, form: Any, *args: Any, **kwargs: Any) -> Any:
+        """Keeps the form as well: what is logged next is told neither the old values nor the names of the fields."""
+        setattr(request, EDITED, form)
+        return super().construct_change_message(request, form, *args, **kwargs)
+
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        self._record(request, obj, "added")
+        self._record(request, obj, words_of(message), after=model_to_dict(obj))
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        self._record(request, obj, f"changed: {message}")
+        form = getattr(request, EDITED)
+        before = {name: form.initial.get(name) for name in form.changed_data}
+        after = model_to_dict(obj, fields=form.changed_data)
+        self._record(request, obj, words_of(message), before=before, after=after)
         return super().log_change(request, obj, message)
 
-    def _record(self, request: HttpRequest, obj: Model, change: str) -> None:
-        actor = audit.actor_of(request)
-        audit.record(actor=actor, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], result=change)
+    def log_deletions(self, request: HttpRequest, queryset: Iterable[Model]) -> Any:
+        for obj in queryset:
+            self._record(request, obj, "deleted", before=model_to_dict(obj))
+        return super().log_deletions(request, queryset)  # type: ignore[arg-type]  # a list as well
+
+    def name_of(self, obj: Model) -> str:
+        """Returns what the audit log calls a row: its primary key."""
+        return str(obj.pk)
+
+    def _record(
+        self,
+        request: HttpRequest,
+        obj: Model,
+        result: str,
+        *,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+    ) -> None:
+        audit.record(
+            actor=audit.actor_of(request),
+            act="edit",
+            target=f"{obj._meta.model_name} {self.name_of(obj)}",
+            result=result,
+            before=recordable(before),
+            after=recordable(after),
+        )
+
+
+def words_of(message: Any) -> str:
+    """Returns Django's message about an edit as the audit log words it: changed Price and Title."""
+    with override("en"):
+        words = LogEntry(change_message=json.dumps(message)).get_change_message().rstrip(".")
+    return words[:1].lower() + words[1:]
+
+
+def recordable(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Returns fields as JSON without what is secret, or None if there are none. Rows are named by their texts."""
+    if not values:
+        return None
+    shown = {name: NOT_RECORDED if SECRET.search(name) else _plain(value) for name, value in values.items()}
+    return cast("dict[str, Any]", json.loads(json.dumps(shown, cls=DjangoJSONEncoder)))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):  # of rows, or of what a JSON field holds
+        return sorted(map(str, value)) if any(isinstance(item, Model) for item in value) else value
+    return str(value) if isinstance(value, FieldFile) else value
 
 
 class AccountPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
@@ -137,6 +203,10 @@ class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
         if obj is not None and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
+
+    def name_of(self, obj: Any) -> str:
+        """Returns the account's name, which people know, and not its number."""
+        return str(obj.get_username())
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -24,6 +24,8 @@ from orders.access.second_factor import has_factor
 
 LOCKED_BY_NAME = "_locked_by_name"
 """Attribute of a request whose password was not checked, because of `sign_in.name`."""
+UNLOCKED = "_unlocked"
+"""Attribute of a request whose password is checked, since neither lock has stopped it."""
 
 
 class NameLock:
@@ -35,14 +37,15 @@ class NameLock:
             return
         name = read_username(request, credentials)
         if has_room(("sign_in.name", name)) or _may_pass(request, name):
+            setattr(request, UNLOCKED, True)
             return
         setattr(request, LOCKED_BY_NAME, True)
         request.axes_locked_out = True  # type: ignore[attr-defined]  # has django-axes show the page
         raise PermissionDenied("too many wrong passwords for this name")
 
 
-def count_wrong_password(request: HttpRequest, credentials: Mapping[str, Any]) -> bool:
-    """Counts a wrong password for its name. False if there have been too many already."""
+def count_failure(request: HttpRequest, credentials: Mapping[str, Any]) -> bool:
+    """Counts a failure to sign in for its name. False if there have been too many already."""
     if getattr(request, LOCKED_BY_NAME, False):
         return False
     try:
@@ -50,6 +53,14 @@ def count_wrong_password(request: HttpRequest, credentials: Mapping[str, Any]) -
     except LimitedError:
         return False
     return True
+
+
+def was_checked(request: HttpRequest) -> bool:
+    """Whether the password of an attempt to sign in was checked, and not refused unread because its name is locked.
+
+    The mark of django-axes does not tell: the password that locks a name has it too, and was checked.
+    """
+    return getattr(request, UNLOCKED, False)
 
 
 def read_username(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:

@@ -16,10 +16,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from orders.access import second_factor
 from orders.access.levels import VIEW
 from orders.console.forms.second_factor import CodeForm, SignInForm
-from orders.console.guards import View, act, actor, needs
+from orders.console.guards import View, act, actor, needs, record_refusal
 from orders.services import audit
 
 LONGEST_NEXT = 500
+WRONG_CODE = "a wrong code"
 
 
 class SignIn(LoginView):
@@ -77,7 +78,7 @@ def _verify(request: HttpRequest) -> HttpResponse:
         message = f"Too many wrong codes. Wait {check.wait} seconds, then try again."
         form.reject(message)
         return _verify_page(request, form, status=429, wait=check.wait)
-    _record(request, "second-factor", result="a wrong code", allowed=False)
+    record_refusal(request, reason=WRONG_CODE)
     form.reject("This code is wrong. Wait for the next one and try again.")
     return _verify_page(request, form, status=403)
 
@@ -109,6 +110,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request.POST)
     codes = second_factor.set_up(request, form.typed)
     if codes is None:
+        record_refusal(request, reason=WRONG_CODE)
         form.reject("This code is wrong. Check that your phone's clock is set automatically, then try again.")
         return _set_up_page(request, form, status=403)
     _record(request, "second-factor-set-up", result="has a second factor")
@@ -138,6 +140,6 @@ def _codes_page(request: HttpRequest, codes: list[str]) -> HttpResponse:
     return render(request, "console/access/codes.html", {"codes": codes, "next": next_url(request)})
 
 
-def _record(request: HttpRequest, act_name: str, *, result: str, allowed: bool = True) -> None:
+def _record(request: HttpRequest, act_name: str, *, result: str) -> None:
     username = request.user.get_username()
-    audit.record(actor=actor(request), act=act_name, target=username, result=result, allowed=allowed)
+    audit.record(actor=actor(request), act=act_name, target=username, result=result)

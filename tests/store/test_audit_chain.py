@@ -74,14 +74,14 @@ def test_entries_and_links_cannot_be_changed_or_removed(table: str, statement: s
 
 def test_a_whole_log_is_confirmed_with_its_head() -> None:
     assert verify()[1].startswith(
-        "The audit log is intact: 0 links, 0 entries changed by erasures.\nhead 0:\n"
+        "The audit log is intact: 0 entries, 0 entries changed by erasures.\nhead 0:\n"
     )
     write(3)
     status, out = verify()
     head = AuditLink.objects.get(position=3).hash.hex()
     assert (status, out.splitlines()[:2]) == (
         0,
-        ["The audit log is intact: 3 links, 0 entries changed by erasures.", f"head 3:{head}"],
+        ["The audit log is intact: 3 entries, 0 entries changed by erasures.", f"head 3:{head}"],
     )
 
 
@@ -175,7 +175,7 @@ def test_an_erasure_changes_an_entry_and_seals_what_it_says_now() -> None:
     status, out = verify()
     assert (status, out.splitlines()[0]) == (
         0,
-        "The audit log is intact: 3 links, 1 entry changed by erasures.",
+        "The audit log is intact: 2 entries, 1 entry changed by erasures.",
     )
     again = AuditLink.objects.get(position=1)
     assert (bytes(again.hash), bytes(again.digest), again.salt) == (

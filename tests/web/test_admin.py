@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from orders.admin import MOST_ROWS
 from orders.models import AuditEntry, OrderProcess
+from orders.shop.admin import ProductAdmin
 from orders.shop.models import Product
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
@@ -95,8 +96,49 @@ def test_edits_of_the_catalogue_are_in_the_audit_log(root: Client, catalogue: No
     assert (poster.title, poster.price) == ("Found again", 250)
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.act, entry.target) == ("root", "edit", "product sold-out")
-    assert "title" in entry.result.lower()
+    assert entry.result == "changed Title, Price, Design and Added at"
+    assert (entry.before["title"], entry.before["price"]) == ("Sold Out", 100)
+    assert entry.after == {
+        **{"title": "Found again", "price": 250, "design": {"family": "sun"}},
+        "added_at": "2026-01-05T09:00:00Z",
+    }
+    assert entry.before.keys() == entry.after.keys()
     assert root.post("/admin/shop/product/sold-out/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_edits_of_accounts_are_in_the_audit_log_by_name_and_without_secrets(root: Client) -> None:
+    secrets = ("nine grey geese at dusk", "seven brown otters at dawn")
+    form = {"username": "ada", "usable_password": "true", "password1": secrets[0], "password2": secrets[0]}
+    assert root.post("/admin/auth/user/add/", form).status_code == 302
+    ada = User.objects.get(username="ada")
+    url = f"/admin/auth/user/{ada.pk}/"
+    assert root.post(f"{url}password/", {"password1": secrets[1], "password2": secrets[1]}).status_code == 302
+    group = Group.objects.create(name="packers")
+    edit = {"username": "ada", "is_active": "on", "email": "ada@example.com", "groups": [group.pk]}
+    times = {"date_joined_0": "2026-01-05", "date_joined_1": "09:00:00"}
+    assert root.post(f"{url}change/", edit | times).status_code == 302
+    added, password, changed = AuditEntry.objects.filter(act="edit").order_by("pk")
+    assert {entry.target for entry in (added, password, changed)} == {"user ada"}
+    assert (added.result, added.before, added.after["username"]) == ("added", None, "ada")
+    assert added.after["password"] == "not recorded"
+    assert password.result == "changed password"
+    assert password.before == password.after == {"password": "not recorded"}
+    assert changed.result == "changed Email address and Groups"
+    assert changed.before == {"email": "", "groups": []}
+    assert changed.after == {"email": "ada@example.com", "groups": ["packers"]}
+    ada.refresh_from_db()
+    entries = str(list(AuditEntry.objects.values()))
+    assert not [text for text in (*secrets, ada.password) if text in entries]
+
+
+def test_a_deleted_row_is_in_the_audit_log_with_its_values(
+    root: Client, catalogue: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ProductAdmin, "has_delete_permission", lambda *_: True)
+    assert root.post("/admin/shop/product/sold-out/delete/", {"post": "yes"}).status_code == 302
+    entry = AuditEntry.objects.get()
+    assert (entry.act, entry.target, entry.result) == ("edit", "product sold-out", "deleted")
+    assert (entry.before["sku"], entry.after) == ("sold-out", None)
 
 
 def test_an_admin_cannot_create_a_superuser(root: Client) -> None:

@@ -131,7 +131,11 @@ def test_setting_up_a_second_factor_shows_the_key_and_then_the_recovery_codes_on
     assert not {code.replace("-", "") for code in codes} & set(
         StaticToken.objects.values_list("token", flat=True)
     )
-    assert AuditEntry.objects.get().act == "second-factor-set-up"
+    noted = AuditEntry.objects.order_by("pk").values_list("act", "target", "result", "allowed")
+    assert list(noted) == [
+        ("second-factor-set-up", "operator", "a wrong code", False),
+        ("second-factor-set-up", "operator", "has a second factor", True),
+    ]
 
 
 def test_the_code_is_asked_for_at_each_sign_in_and_leads_back(required: None) -> None:
@@ -188,7 +192,9 @@ def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery
     assert right.status_code == 429
     assert int(right["Retry-After"]) >= 1
     assert client.get(AUDIT).status_code == 302
-    refused = AuditEntry.objects.filter(act="second-factor", allowed=False)
+    refused = AuditEntry.objects.filter(
+        act="second-factor", target="operator", result="a wrong code", allowed=False
+    )
     assert refused.count() == answers.count(403)
 
 

@@ -14,12 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.access.addresses import read_ip_address
-from orders.models import OutgoingMessage
+from orders.models import AuditEntry, OutgoingMessage
 from orders.outbox.queue import post
 from orders.vocabulary import MessageKind
 from tests.support.mailbox import Mailbox, links
 from tests.support.order_bodies import EMAIL
-from tests.support.people import PASSWORD, QuickHasher
+from tests.support.people import PASSWORD, QuickHasher, person
 from tests.web.helpers import in_threads
 from tests.web.shopping import shop_order
 
@@ -95,6 +95,24 @@ def test_a_lockout_ends_automatically_and_further_guesses_do_not_prolong_it(
         guess(client)
     AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME)
     assert guess(client, PASSWORD).status_code == 302
+
+
+@pytest.mark.parametrize("url", ["/console/sign-in/", "/account/sign-in/", "/admin/login/"])
+def test_an_attempt_while_the_name_is_locked_is_recorded_as_locked_and_not_as_a_wrong_password(
+    url: str, client: Client, db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    olga = person("operator", EMAIL, password=PASSWORD)
+    passwords = [*("not her password" for _ in range(settings.AXES_FAILURE_LIMIT)), PASSWORD, "another"]
+    answers = [client.post(url, {"username": EMAIL, "password": text}).status_code for text in passwords]
+    assert answers[-3:] == [429, 429, 429]
+    results = ["wrong password"] * settings.AXES_FAILURE_LIMIT + ["locked"] * 2
+    noted = AuditEntry.objects.filter(act="sign in").order_by("pk")
+    assert list(noted.values_list("target", "result", "allowed")) == [
+        (EMAIL, text, False) for text in results
+    ]
+    events = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
+    lines = [(event["event"], event["account"]) for event in events if event.get("action") == "sign in"]
+    assert lines == [(text, olga.pk) for text in results]
 
 
 def test_a_new_password_by_email_ends_a_lockout(ada: User, client: Client, inbox: Mailbox) -> None:

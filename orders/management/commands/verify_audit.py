@@ -31,7 +31,7 @@ class Command(OperatorCommand):
         if misfit := audit_chain.find_misfit(head):
             return self._refuse(f"{misfit}, and is the first that does not fit")
         self.stdout.write(
-            f"The audit log is intact: {counted(head.position, 'link')},"
+            f"The audit log is intact: {counted(audit_chain.count_entries(head), 'entry', 'entries')},"
             f" {counted(audit_chain.count_amended(), 'entry', 'entries')} changed by erasures."
         )
         self.stdout.write(f"head {head}")

@@ -86,6 +86,12 @@ def find_misfit(head: Head) -> Misfit | None:
     return None
 
 
+def count_entries(head: Head) -> int:
+    """How many entries the chain up to `head` seals. There are fewer than links, if an erasure has changed any."""
+    counts = fetch("SELECT count(DISTINCT entry) FROM orders_auditlink WHERE position <= %s", [head.position])
+    return int(counts[0][0])
+
+
 def count_amended() -> int:
     """How many entries an erasure has changed since they were written."""
     return int(fetch("SELECT count(DISTINCT entry) FROM orders_auditlink WHERE salt IS NULL")[0][0])
