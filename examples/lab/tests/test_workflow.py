@@ -75,7 +75,7 @@ def test_what_was_called_back_in_vain_is_found_by_asking(laboratory: Laboratory)
     ended = run_to_end(a_sample(), answers=ACCEPTED)
     assert ended.state == "processed"
     assert laboratory.callbacks == [0]
-    assert 59 < ended.seconds_skipped <= 60
+    assert 20 < ended.seconds_skipped <= 60  # the rest passes while the roles work
     assert ended.steps["spectrometry"].failures == 0
     assert ended.steps["spectrometry"].result == {"finding": "S-1 by chromatography: nothing unusual"}
     assert effects(laboratory) == DONE
