@@ -11,7 +11,6 @@ length that WSGI needs, and a body that is too large is not kept.
 import asyncio
 import os
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from io import BytesIO
 from typing import Any, TypeAlias
@@ -25,7 +24,7 @@ from django.core.wsgi import get_wsgi_application
 from django.utils.module_loading import import_string
 
 from sasweb import descriptors, shutdown
-from sasweb.charsets import is_foreign_form, without_charset
+from sasweb.charsets import Headers, without_charset
 from sasweb.proxies import see_through
 from sasweb.refusals import BUSY, REFUSED, Refusals
 from sasweb.turns import Turn, Turns
@@ -142,18 +141,18 @@ async def handle_lifespan(receive: Receive, send: Send) -> None:
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     """Reads the body, then has a thread answer the request, unless its like was refused a moment ago."""
     try:
-        async with asyncio.timeout(BODY_TIMEOUT):
-            body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+        body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     except TimeoutError:
         await answer(scope, send, 408, b"the request's body did not arrive in time\n")
         return
     except ConnectionError:
         return
-    if is_foreign_form(scope["headers"]) and not scope["path"].startswith("/api/"):  # which takes no form
+    headers, is_foreign_form = without_charset(scope["headers"])
+    if is_foreign_form and not scope["path"].startswith("/api/"):  # which takes no form
         await answer(scope, send, 415, b"a form must be in UTF-8\n")
         return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
-    page_scope = {**scope_for_wsgi(scope, length), BODY: body}
+    page_scope = {**scope_for_wsgi(scope, headers, length), BODY: body}
     sent: list[Message] = []
 
     async def send_part(message: Message) -> None:
@@ -209,28 +208,28 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[byte
     if announced > MOST_DISCARDED or (announced > limit and b"expect" in headers):
         return b"", True  # it will not be read to its end, or the client waits for permission to send it
     body, size, more = bytearray(), 0, announced > 0 or b"transfer-encoding" in headers
-    ends = time.monotonic() + BODY_TIMEOUT
-    while more and size <= MOST_DISCARDED:
-        message = await receive()
-        if time.monotonic() > ends:
-            raise TimeoutError  # where there is always something to receive, nothing is ever cancelled
-        if message["type"] == "http.disconnect":
-            raise ConnectionError("the client disconnected before the end of the body")
-        chunk, more = message.get("body", b""), message.get("more_body", False)
-        size += len(chunk)
-        if size <= limit and announced <= limit:
-            body += chunk
-        else:
-            body.clear()
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + BODY_TIMEOUT
+    async with asyncio.timeout_at(ends):
+        while more and size <= MOST_DISCARDED:
+            message = await receive()
+            if loop.time() > ends:
+                raise TimeoutError  # where there is always something to receive, nothing is ever cancelled
+            if message["type"] == "http.disconnect":
+                raise ConnectionError("the client disconnected before the end of the body")
+            chunk, more = message.get("body", b""), message.get("more_body", False)
+            size += len(chunk)
+            if size <= limit and announced <= limit:
+                body += chunk
+            else:
+                body.clear()
     return bytes(body), size > limit
 
 
-def scope_for_wsgi(scope: Scope, length: int) -> Scope:
-    """The scope with the body's actual length, no charset, and a query string in ASCII."""
+def scope_for_wsgi(scope: Scope, headers: Headers, length: int) -> Scope:
+    """The scope with these headers, the body's actual length and a query string in ASCII."""
     headers = [
-        (name, value)
-        for name, value in without_charset(scope["headers"])
-        if name not in (b"content-length", b"transfer-encoding")
+        (name, value) for name, value in headers if name not in (b"content-length", b"transfer-encoding")
     ]
     headers.append((b"content-length", str(length).encode()))
     query = scope["query_string"]

@@ -12,21 +12,14 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 UTF8 = ("utf-8", "utf8", "us-ascii", "ascii")
 
 
-def is_foreign_form(headers: Headers) -> bool:
-    """Whether a request has a form in another charset than UTF-8."""
-    media_type, parameters = parse_header_parameters(_content_type(headers))
-    return media_type in FORMS and parameters.get("charset", UTF8[0]).lower() not in UTF8
-
-
-def without_charset(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """The headers of a request without the charset of its content type."""
-    media_type, parameters = parse_header_parameters(_content_type(headers))
+def without_charset(headers: Headers) -> tuple[Headers, bool]:
+    """The headers of a request without the charset of its content type, and whether this is a form in another charset
+    than UTF-8."""
+    content_type = next((value.decode("latin-1") for name, value in headers if name == b"content-type"), "")
+    media_type, parameters = parse_header_parameters(content_type)
     if "charset" not in parameters:
-        return list(headers)
+        return headers, False
     boundary = f'; boundary="{parameters["boundary"]}"' if "boundary" in parameters else ""
     others = [(name, value) for name, value in headers if name != b"content-type"]
-    return [*others, (b"content-type", f"{media_type}{boundary}".encode("latin-1", "replace"))]
-
-
-def _content_type(headers: Headers) -> str:
-    return next((value.decode("latin-1") for name, value in headers if name == b"content-type"), "")
+    new = (b"content-type", f"{media_type}{boundary}".encode("latin-1", "replace"))
+    return [*others, new], media_type in FORMS and parameters["charset"].lower() not in UTF8
