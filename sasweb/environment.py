@@ -62,9 +62,8 @@ class Environment:
         except ValueError:
             usable = False
         if value and not usable:
-            raise invalid(
-                name, value, f"a URL that starts with {' or '.join(f'{scheme}://' for scheme in schemes)}"
-            )
+            beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
+            raise invalid(name, value, f"a URL that starts with {beginnings}")
         return value.rstrip("/")
 
     def email(self, name: str, default: str = "") -> str:
