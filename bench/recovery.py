@@ -40,7 +40,6 @@ from sasweb.launcher import children
 from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.system import ENDED, Process, database_url, free_ports
 from tests.support.wait import until
-from tests.web.server import free_port
 
 ORDERS = 20
 TIMEOUT = 120.0
@@ -57,7 +56,7 @@ class Up:
     """`manage.py up`, with everything that it started."""
 
     def __init__(self, folder: Path) -> None:
-        self.port, sandbox = free_port(), free_ports()
+        self.port, sandbox = free_ports(), free_ports()
         self.sandbox = f"http://127.0.0.1:{sandbox}"
         self._folder = folder
         environment = {

@@ -17,7 +17,6 @@ from pytest_django import DjangoDbBlocker
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentRequest, Event, OrderProcess
-from tests.support import prefork
 from tests.support.own_database import OwnDatabase, own_database
 from tests.support.proxy import Moment
 from tests.support.system import Process, System
@@ -117,10 +116,6 @@ def test_a_sweep_cut_around_its_commit_recovers_a_step_once(system: System, data
     _all_processed(system)
 
 
-def _manage(system: System, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return prefork.complete("manage.py", *arguments, env=system.environment)
-
-
 @pytest.mark.pattern("O2", "C10", "F22", "F33")
 def test_an_operators_act_cut_around_its_commit_can_be_repeated(
     system: System, database: OwnDatabase
@@ -130,9 +125,9 @@ def test_an_operators_act_cut_around_its_commit_can_be_repeated(
     assert system.wait_until_ended([order_id]) == ["processed"]
     for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT):
         cut = database.proxy.cut(moment, "UPDATE orders_alert", "UPDATE orders_orderprocess")
-        command = _manage(system, "compensate", str(order_id), "--reason", "test")
+        command = system.manage("compensate", str(order_id), "--reason", "test")
         assert (command.returncode, cut.done) == (2, 1), command.stderr
-    assert _manage(system, "compensate", str(order_id), "--reason", "test").returncode == 3
+    assert system.manage("compensate", str(order_id), "--reason", "test").returncode == 3
     until(
         lambda: OrderProcess.objects.get(order_id=order_id).process_state == "compensated",
         what="the compensation of the order",

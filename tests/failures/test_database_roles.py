@@ -19,7 +19,6 @@ from orders.services import audit
 from orders.services.operators import bulk
 from sasweb.launcher import children
 from tests.launcher.helpers import line_with, python
-from tests.sandbox.process import free_port
 from tests.support import prefork
 from tests.support.finished_orders import finished_order, is_stored, retain
 from tests.support.mailbox import mailbox
@@ -192,7 +191,7 @@ def test_up_migrates_as_the_owner_and_keeps_its_url_from_the_processes(urls: Url
         "DATABASE_URL": urls.application,
         "MIGRATE_DATABASE_URL": urls.owner,
         "VAR_DIR": str(tmp_path),
-        "BIND": f"127.0.0.1:{free_port()}",
+        "BIND": f"127.0.0.1:{free_ports()}",
         "SANDBOX_BIND": f"127.0.0.1:{free_ports()}",
     }
     with python("manage.py", "up", env=env) as launcher:

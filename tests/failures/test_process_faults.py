@@ -10,7 +10,6 @@ from django.db import connection
 from psycopg import connect
 
 from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StepState
-from tests.support import prefork
 from tests.support.blocked_tables import blocked, somebody_waits_for
 from tests.support.factories import step_of
 from tests.support.proxy import DatabaseProxy, Moment
@@ -113,7 +112,7 @@ def test_a_host_that_wakes_late_changes_nothing(system: System) -> None:
     assert system.place()
     until(lambda: "processed" in system.states(), what="the next order")
     assert system.states([failed]) == ["error"]
-    assert _manage(system, "resubmit", str(failed), "--reason", "test").returncode == 0
+    assert system.manage("resubmit", str(failed), "--reason", "test").returncode == 0
     assert system.wait_until_ended() == ["processed"] * 2
     assert step_of(failed, "reserve-stock").attempt == 2
     system.check()
@@ -268,10 +267,6 @@ def test_orders_of_a_newer_release_wait_for_it_and_hold_up_nobody(system: System
     system.check()
 
 
-def _manage(system: System, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return prefork.complete("manage.py", *arguments, env=system.environment)
-
-
 @pytest.mark.pattern("O2", "C10", "F33")
 def test_simultaneous_resubmissions_act_once_and_a_compensation_covers_a_running_step(system: System) -> None:
     """The second of two simultaneous resubmissions gets "already done"; a compensation requested during a step covers
@@ -300,6 +295,6 @@ def test_simultaneous_resubmissions_act_once_and_a_compensation_covers_a_running
         ),
         what="the step under way",
     )
-    assert _manage(system, "compensate", str(order_id), "--reason", "changed her mind").returncode == 0
+    assert system.manage("compensate", str(order_id), "--reason", "changed her mind").returncode == 0
     assert system.wait_until_ended() == ["compensated"]
     system.check()

@@ -21,7 +21,6 @@ from orders.shop.agents.carrier import Carrier
 from orders.shop.agents.payments import Payments
 from orders.shop.agents.warehouse import Warehouse
 from orders.shop.placing import place_order
-from tests.support import prefork
 from tests.support.factories import ago, new_order
 from tests.support.own_database import OwnDatabase
 from tests.support.system import ENDED, SERVICES, System
@@ -64,7 +63,7 @@ def stop_roles(system: System) -> None:
 
 def run_reconcile(system: System, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     """Runs `manage.py reconcile --json`. Returns its exit code and every discrepancy."""
-    ran = prefork.complete("manage.py", "reconcile", "--json", *arguments, env=system.environment)
+    ran = system.manage("reconcile", "--json", *arguments)
     assert ran.stderr == ""
     reports = json.loads(ran.stdout)["agents"]
     return ran.returncode, [entry for report in reports for entry in report["discrepancies"]]

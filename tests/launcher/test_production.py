@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 from tests.launcher.helpers import line_with, python
-from tests.sandbox.process import free_port
 from tests.support.system import free_ports
 
 NOWHERE = {
@@ -32,7 +31,7 @@ def production(tmp_path: Path) -> dict[str, str]:
         "DEBUG": "false",
         "DATABASE_URL": "",
         "VAR_DIR": str(var_dir),
-        "BIND": f"127.0.0.1:{free_port()}",
+        "BIND": f"127.0.0.1:{free_ports()}",
         "SANDBOX_BIND": f"127.0.0.1:{sandbox}",
     }
 

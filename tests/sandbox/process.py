@@ -6,7 +6,6 @@ import json
 import os
 import select
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.system import free_ports
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent.parent
 BOUND = 60.0
@@ -39,18 +40,6 @@ class Reply:
 def new_key() -> str:
     """A key that no other test uses."""
     return f"key-{next(numbers)}"
-
-
-def free_port() -> int:
-    """A free port whose successor is free too."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            try:
-                second.bind(("127.0.0.1", first.getsockname()[1] + 1))
-            except (OSError, OverflowError):
-                continue
-            return int(first.getsockname()[1])
 
 
 def eventually(check: Callable[[], Any]) -> Any:
@@ -79,7 +68,7 @@ class Sandbox:
 
     def __init__(self, var_dir: Path) -> None:
         self.var_dir = var_dir
-        self.port = free_port()
+        self.port = free_ports()
         self.start()
 
     def start(self) -> None:

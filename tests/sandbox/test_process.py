@@ -11,7 +11,8 @@ import aiohttp
 import pytest
 
 from tests.sandbox.examples import authorise, capture, reserve, reversal_of
-from tests.sandbox.process import BOUND, Sandbox, free_port, launch, new_key
+from tests.sandbox.process import BOUND, Sandbox, launch, new_key
+from tests.support.system import free_ports
 
 
 def test_the_first_line_says_where_it_listens(sandbox: Sandbox) -> None:
@@ -90,7 +91,7 @@ def test_a_signal_stops_it_at_once_and_cuts_held_calls(own_sandbox: Sandbox, num
 
 @pytest.mark.parametrize("offset", [0, 1])
 def test_a_taken_port_is_reported_in_one_line(tmp_path: Path, offset: int) -> None:
-    port = free_port()
+    port = free_ports()
     with socket.create_server(("127.0.0.1", port + offset)):
         process = launch(tmp_path, f"127.0.0.1:{port}")
         out, err = process.communicate(timeout=BOUND)
@@ -115,7 +116,7 @@ def test_a_bad_address_is_reported_in_one_line(tmp_path: Path, bind: str) -> Non
 
 @pytest.mark.parametrize("debug", ["", "false", "0"])
 def test_outside_debug_it_refuses_to_run_and_says_what_to_do(tmp_path: Path, debug: str) -> None:
-    process = launch(tmp_path / "var", f"127.0.0.1:{free_port()}", debug=debug)
+    process = launch(tmp_path / "var", f"127.0.0.1:{free_ports()}", debug=debug)
     out, err = process.communicate(timeout=BOUND)
     assert (process.returncode, out, (tmp_path / "var").exists()) == (1, "", False)
     assert "only runs with DEBUG=true; in production set WAREHOUSE_URL" in err
@@ -130,7 +131,7 @@ def test_nobody_else_can_read_the_ledger(own_sandbox: Sandbox) -> None:
 
 def test_a_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    process = launch(tmp_path / "file", f"127.0.0.1:{free_port()}")
+    process = launch(tmp_path / "file", f"127.0.0.1:{free_ports()}")
     _, err = process.communicate(timeout=BOUND)
     assert process.returncode == 1
     assert err.startswith(f"sandbox: cannot use the ledger {tmp_path / 'file'}")

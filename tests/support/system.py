@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -63,7 +63,7 @@ class Process:
     ) -> None:
         self.name = name
         self.log = log
-        self._popen = prefork.start(argv, env=env, log=log) if forked else _spawn(argv, env, log)
+        self._popen = prefork.start(argv, env=env, log=log) if forked else spawn(argv, env, log)
         self.pid = self._popen.pid
 
     def kill(self) -> None:
@@ -101,10 +101,13 @@ class Process:
         return text in self.log.read_text(errors="replace")
 
 
-def _spawn(argv: list[str], env: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+def spawn(
+    argv: Sequence[str], env: Mapping[str, str], log: Path, *, behind: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
+    """Starts `python ARGV…` in a session of its own, with its output in a file. The command `behind` may start it."""
     with log.open("ab") as output:
         return subprocess.Popen(
-            [sys.executable, *argv],
+            [*behind, sys.executable, *argv],
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -181,6 +184,10 @@ class System:
         placed = [place_order(client="guest", order=new).order_id for _ in range(count)]
         self.acknowledged += placed
         return placed
+
+    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs a management command to its end."""
+        return prefork.complete("manage.py", *arguments, env=self.environment)
 
     def faults(self, service: str, **faults: Any) -> None:
         """Sets faults at the sandbox."""

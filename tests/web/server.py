@@ -5,14 +5,13 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support import prefork
+from tests.support.system import free_ports, spawn
 
 ESTABLISHED, CLOSE_WAIT = "01", "08"
 """States of a connection in /proc/net/tcp."""
@@ -47,7 +46,7 @@ class Server:
         forked: bool = True,
         **env: str,
     ) -> None:
-        self.port = free_port()
+        self.port = free_ports()
         self.log = log
         argv = ["-m", "gunicorn", "-c", f"python:{config}", application]
         environment = {
@@ -59,10 +58,11 @@ class Server:
             "LIMITS": "off",
             **env,
         }
+        limit = ["prlimit", f"--nofile={descriptors}:{descriptors}"] if descriptors else []
         self.process = (
             prefork.start(argv, env=environment, log=log)
-            if forked and not descriptors
-            else _spawn(argv, environment, log, descriptors)
+            if forked and not limit
+            else spawn(argv, environment, log, behind=limit)
         )
 
     def request(
@@ -125,26 +125,3 @@ class Server:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(60)
-
-
-def _spawn(
-    argv: list[str], environment: Mapping[str, str], log: Path, descriptors: int | None
-) -> subprocess.Popen[bytes]:
-    limit = ["prlimit", f"--nofile={descriptors}:{descriptors}"] if descriptors else []
-    with log.open("ab") as output:
-        return subprocess.Popen(
-            [*limit, sys.executable, *argv],
-            cwd=PROJECT,
-            env=environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-
-
-def free_port() -> int:
-    """A port that is free at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
