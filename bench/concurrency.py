@@ -25,7 +25,7 @@ from bench.machine import processor_seconds
 from orders.agents.transport import Remote
 from orders.engine.contracts import Json, Request
 from orders.models import OrderProcess
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 from tests.support.wait import until
 
 CAPACITY = 2_000

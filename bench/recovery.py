@@ -38,7 +38,8 @@ from orders.shop.models import Product
 from orders.shop.placing import NewLine, NewOrder, place_order
 from sasweb.launcher import children
 from tests.support.order_bodies import DELFT, EMAIL
-from tests.support.system import ENDED, Process, database_url, free_ports
+from tests.support.ports import free_ports
+from tests.support.system import ENDED, Process, database_url
 from tests.support.wait import until
 
 ORDERS = 20

@@ -15,7 +15,8 @@ from django.core.management import CommandError, call_command
 from orders.models import OrderProcess
 from tests.architecture.source import ROOT, is_ours, is_within, read_imports
 from tests.architecture.test_arrows import KIT, PUBLIC
-from tests.support.system import System, database_url, free_ports
+from tests.support.ports import free_ports
+from tests.support.system import System, database_url
 from tests.support.wait import until
 
 NAME = "bakery"

@@ -18,7 +18,8 @@ import pytest
 
 from orders.models import OrderProcess, SubmissionMessage
 from tests.architecture.source import ROOT
-from tests.support.system import ENDED, database_url, free_ports
+from tests.support.ports import free_ports
+from tests.support.system import ENDED, database_url
 from tests.support.wait import until
 
 GUIDE = (ROOT / "docs" / "your-business.md").read_text()

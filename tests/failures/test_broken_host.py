@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from orders.models import AgentInstance, Alert, Circuit
-from tests.support.system import System, free_ports
+from tests.support.ports import free_ports
+from tests.support.system import System
 from tests.support.wait import until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("T1", "A8", "A9")]

@@ -24,7 +24,8 @@ from tests.support.finished_orders import finished_order, is_stored, retain
 from tests.support.mailbox import mailbox
 from tests.support.own_database import orm_at, own_database
 from tests.support.people import person, signed_in
-from tests.support.system import System, free_ports
+from tests.support.ports import free_ports
+from tests.support.system import System
 from tests.support.wait import until
 from tests.web.server import Server
 

@@ -17,7 +17,8 @@ from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, Event, OrderProcess, OutgoingMessage, StepState
 from orders.services.act_results import ResultStatus
 from orders.services.order_changes import resubmit_order
-from tests.support.system import System, free_ports
+from tests.support.ports import free_ports
+from tests.support.system import System
 from tests.support.wait import until
 from tests.support.webhook import webhook
 

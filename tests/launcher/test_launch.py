@@ -17,7 +17,7 @@ from sasweb.embedded_postgres.server import temporary_server
 from sasweb.launcher import launch
 from sasweb.launcher.launch import LaunchError
 from tests.launcher.helpers import python
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 
 ONE_EACH = dict.fromkeys(launch.ROLES, 1)
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.launcher.helpers import line_with, python
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 
 NOWHERE = {
     "WAREHOUSE_URL": "http://127.0.0.1:1/warehouse",

@@ -22,7 +22,8 @@ from sasweb import mail_server
 from tests.architecture.source import ROOT
 from tests.support.factories import ago
 from tests.support.mailbox import Mailbox, mailbox, serving
-from tests.support.system import database_url, free_ports
+from tests.support.ports import free_ports
+from tests.support.system import database_url
 from tests.support.two_sessions import all_at_once
 from tests.support.wait import until
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent.parent
 BOUND = 60.0

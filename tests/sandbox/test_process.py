@@ -12,7 +12,7 @@ import pytest
 
 from tests.sandbox.examples import authorise, capture, reserve, reversal_of
 from tests.sandbox.process import BOUND, Sandbox, launch, new_key
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 
 
 def test_the_first_line_says_where_it_listens(sandbox: Sandbox) -> None:

@@ -16,7 +16,7 @@ from orders.outbox.queue import deliver_due
 from orders.services.operators.notifications import notify_operators
 from tests.support.factories import ago, make_order
 from tests.support.mailbox import Mailbox, mailbox
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 from tests.support.two_sessions import all_at_once
 from tests.support.webhook import LOOPBACK, Webhook, webhook
 

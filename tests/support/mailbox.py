@@ -15,7 +15,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from orders.outbox.queue import deliver_due
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 
 TAKEN = "250 OK"
 

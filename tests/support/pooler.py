@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 
 from tests.support.own_database import OwnDatabase
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 from tests.support.wait import until
 
 PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")

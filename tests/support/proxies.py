@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.support.system import free_ports
+from tests.support.ports import free_ports
 from tests.support.wait import until
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "proxy"

@@ -3,9 +3,7 @@
 import contextlib
 import json
 import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -26,6 +24,7 @@ from orders.shop.models import Product
 from orders.shop.placing import place_order
 from tests.support import invariants, prefork
 from tests.support.factories import new_order
+from tests.support.ports import free_ports
 from tests.support.wait import until
 
 ENDED = ("processed", "compensated", "error")
@@ -321,17 +320,3 @@ def _is_quiet() -> bool:
     except AssertionError:
         return False
     return True
-
-
-def free_ports() -> int:
-    """A free port whose successor is free too; the sandbox's SMTP sink takes that one."""
-    while True:
-        # Below those that the system gives to outgoing connections, so that none of these takes it before it is used.
-        port = random.randrange(10_000, 32_000)
-        with socket.socket() as first, socket.socket() as second:
-            try:
-                first.bind(("127.0.0.1", port))
-                second.bind(("127.0.0.1", port + 1))
-            except OSError:
-                continue
-            return port

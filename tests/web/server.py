@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support import prefork
-from tests.support.system import free_ports, spawn
+from tests.support.ports import free_ports
+from tests.support.system import spawn
 
 ESTABLISHED, CLOSE_WAIT = "01", "08"
 """States of a connection in /proc/net/tcp."""
