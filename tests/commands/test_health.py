@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -16,7 +15,6 @@ from tests.support.factories import ago, ahead, make_order, make_request, step_o
 
 pytestmark = pytest.mark.django_db
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 SHOP_AGENTS = ("warehouse", "payments", "carrier", "mail")
 
 

@@ -17,8 +17,6 @@ from tests.support.system import spawn
 ESTABLISHED, CLOSE_WAIT = "01", "08"
 """States of a connection in /proc/net/tcp."""
 
-PROJECT = Path(__file__).resolve().parents[2]
-
 
 class Answer(NamedTuple):
     """A response, with its body as bytes and, if it is JSON, parsed."""

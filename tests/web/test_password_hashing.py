@@ -21,10 +21,10 @@ from orders.access.password_hashing import HashingBusyError, HashingThread, Pass
 from orders.access.sign_up_links import SignUp
 from sasweb import settings as product_settings
 from sasweb.refusals import BUSY
+from tests.architecture.source import ROOT
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD
 from tests.support.wait import until
-from tests.web.server import PROJECT
 
 T = TypeVar("T")
 
@@ -182,7 +182,7 @@ def test_a_fork_hashes_in_a_thread_of_its_own() -> None:
     done = subprocess.run(
         # From Python 3.12 on, a fork of a process with threads is warned of.
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
-        cwd=PROJECT,
+        cwd=ROOT,
         env=env,
         capture_output=True,
         text=True,
