@@ -140,9 +140,10 @@ CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
     "summary": "Cancel an order",
     "description": (
-        "Cancels an order, and refunds what was paid. You can cancel an order until its point of no return. After a "
-        "202 response the order's `goal` is `compensate`; once everything is reversed, its `state` is `compensated`. "
-        "Repeating the request has no further effect."
+        "Cancels an order, and refunds what was paid. You can cancel an order from the moment it is placed until its "
+        "point of no return, and also one that could not be inserted. After a 202 response the order's `goal` is "
+        "`compensate`; once everything is reversed, its `state` is `compensated`. Repeating the request has no "
+        "further effect."
     ),
     "tags": ["orders"],
     "parameters": [ETAG],

@@ -52,7 +52,7 @@ PROBLEMS: Mapping[str, Problem] = {
         ("method_not_allowed", 405, "This method is not allowed here", "`Allow` lists the methods that are."),
         ("not_acceptable", 406, "This format is not available", "Responses are `application/json`."),
         ("cannot_be_cancelled", 409, "The order cannot be cancelled",
-         "You can cancel an order once it has been received, until its point of no return."),
+         "You can cancel an order until its point of no return, and one that waits or has failed at any time."),
         ("act_refused", 409, "This cannot be done now", "`detail` says why. Nothing was changed."),
         ("count_not_confirmed", 409, "The number of orders was not confirmed",
          "Send as `count` how many orders are affected: `open` of the group in `GET /api/v1/alerts/groups`."),

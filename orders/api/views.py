@@ -108,9 +108,8 @@ class OrderCancellation(APIView):
             result = customer_services.cancel(
                 order_id=order_id, by=order_selectors.client_of(requests.client_id(request))
             )
-        except NoSuchOrderError as error:
-            detail = "The order has not been received yet. Try again in a moment."
-            raise ProblemError("cannot_be_cancelled", detail) from error
+        except NoSuchOrderError as error:  # it has just been archived
+            raise ProblemError("cannot_be_cancelled") from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
         return _render_order(_order(request, order_id), status=202)

@@ -26,6 +26,7 @@ from orders.engine.state_store.reads import (
     steps_of,
 )
 from orders.engine.state_store.writes import (
+    create_closed,
     create_processes,
     edit_request,
     last_call_failures,
@@ -45,6 +46,7 @@ __all__ = [
     "claim_aged_waiting",
     "claim_probes",
     "claim_waiting",
+    "create_closed",
     "create_processes",
     "edit_request",
     "facts_of",
