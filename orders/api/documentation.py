@@ -93,7 +93,8 @@ PLACE_ORDER: dict[str, Any] = {
     "tags": ["orders"],
     "parameters": [
         _header(
-            "Idempotency-Key", "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters."
+            "Idempotency-Key",
+            "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters. Only one.",
         ),
         ETAG,
         _header("Location", "The URL of the order.", response=True),
