@@ -88,7 +88,9 @@ PLACE_ORDER: dict[str, Any] = {
     "summary": "Place an order",
     "description": (
         "A 202 response means that the order is stored safely; you can retrieve it at `Location` immediately. To retry "
-        "safely when a response is lost, send an `Idempotency-Key`: the same key and body always mean the same order."
+        "safely when a response is lost, send an `Idempotency-Key`: the same key and body mean the same order for as "
+        "long as that order can be retrieved, also when it is archived, and the response shows the order as it is now. "
+        "Keys belong to an account: all of its tokens share them, and no other account does."
     ),
     "tags": ["orders"],
     "parameters": [

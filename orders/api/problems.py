@@ -62,7 +62,7 @@ PROBLEMS: Mapping[str, Problem] = {
         ("body_too_large", 413, "The body is too large", "A request body may be up to 256 KiB."),
         ("unsupported_media_type", 415, "The content type is not supported", "Send `Content-Type: application/json`."),
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
-         "A key always stands for the same order. Use a new key for a new order."),
+         "A key stands for the same order for as long as that can be retrieved. Use a new key for a new order."),
         ("rate_limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`."),
         ("internal_error", 500, "Something went wrong on our side",
          "The error is logged under `request_id`. With an Idempotency-Key you can safely place an order again."),

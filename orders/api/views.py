@@ -36,7 +36,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
-from orders.vocabulary import TokenScope
+from orders.vocabulary import Goal, TokenScope
 from orders.wording.customers.progress import progress
 
 
@@ -102,13 +102,13 @@ class OrderCancellation(APIView):
     @extend_schema(**documentation.CANCEL_ORDER)
     def post(self, request: Request, order_id: UUID) -> Response:
         order = _order(request, order_id)
-        if order.is_archived:
-            raise ProblemError("cannot_be_cancelled")
+        if order.is_archived and order.goal == Goal.COMPENSATE:
+            return _render_order(order, status=202)
         try:
             result = customer_services.cancel(
                 order_id=order_id, by=order_selectors.client_of(requests.client_id(request))
             )
-        except NoSuchOrderError as error:  # it has just been archived
+        except NoSuchOrderError as error:  # it is archived
             raise ProblemError("cannot_be_cancelled") from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
