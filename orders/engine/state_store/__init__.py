@@ -19,6 +19,7 @@ from orders.engine.state_store.claims import (
     unannounced,
 )
 from orders.engine.state_store.reads import (
+    compensation_reasons,
     known_orders,
     overdue,
     request_of,
@@ -47,6 +48,7 @@ __all__ = [
     "claim_probes",
     "claim_waiting",
     "create_closed",
+    "compensation_reasons",
     "create_processes",
     "edit_request",
     "facts_of",
