@@ -157,7 +157,8 @@ GET_ORDER: dict[str, Any] = {
     "summary": "Retrieve an order and its progress",
     "description": (
         "To follow an order without polling, send the last `ETag` that you received as `If-None-Match`, together with "
-        "`Prefer: wait=30`. The response arrives as soon as the order changes, or after 30 seconds with status 304."
+        "`Prefer: wait=30`. The response arrives as soon as the order changes, or after 30 seconds with status 304. "
+        "Without `If-None-Match`, an order that is finished is returned at once."
     ),
     "tags": ["orders"],
     "parameters": [

@@ -96,14 +96,15 @@ class Token(Text):
 
 
 class Whole(serializers.IntegerField):
-    """A whole JSON number: not "1", not 1.0, not true."""
+    """A whole JSON number: not "1", not 1.5, not true. 1.0 is one, as in JSON schemas."""
 
     default_error_messages = {"invalid": "This must be a whole number."}
 
     def to_internal_value(self, data: Any) -> int:
-        if not isinstance(data, int) or isinstance(data, bool):
+        is_whole = isinstance(data, int) or (isinstance(data, float) and data.is_integer())
+        if not is_whole or isinstance(data, bool):
             self.fail("invalid")
-        return data
+        return int(data)
 
 
 class Digits(serializers.IntegerField):

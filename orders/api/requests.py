@@ -12,6 +12,7 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_fiel
 from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 
+from orders.access.levels import VIEW
 from orders.api.fields import OneLine, Strict, Token, Whole
 from orders.api.problems import invalid
 from orders.api.schema import WORKFLOW
@@ -19,6 +20,7 @@ from orders.business import BadOrderError, OrderKind, registry
 from orders.business.placing import NewOrder
 from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
 from orders.selectors.response_queues import queue_of
+from orders.vocabulary import TokenScope
 
 QUEUE_NAME = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
 ROW = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*:")
@@ -127,6 +129,14 @@ def client_id(request: Request) -> int:
     if account_id is None:
         raise NotAuthenticated
     return account_id
+
+
+def reader_id(request: Request) -> int | None:
+    """The account whose orders a request may read. None for an operator's token, which reads everybody's: it has the
+    scope `operate`, and its account may view the console."""
+    token: Any = request.auth
+    reads_all = TokenScope.OPERATE in token.scopes and request.user.has_perm(VIEW)
+    return None if reads_all else client_id(request)
 
 
 def read_order(request: Request) -> NewOrder:

@@ -6,8 +6,6 @@ It accepts nothing that the submission process would set aside (`orders.shop.des
 from collections import Counter
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
@@ -43,17 +41,12 @@ class AddressIn(Strict):
         return country.upper()
 
 
-@extend_schema_field(OpenApiTypes.EMAIL)
-class EmailField(Token):
-    """An email address in ASCII."""
-
-
 class OrderIn(Strict):
     """A new order. `payment_method` is a token from the payment gateway."""
 
     lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
     ship_to = AddressIn()
-    email = EmailField(
+    email = Token(
         pattern=email_addresses.PATTERN,
         message="This must be an email address in ASCII.",
         max_length=email_addresses.LONGEST,
