@@ -62,7 +62,7 @@ class Orders(APIView):
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
         placed = _place(request)
-        order = placed.view or _order(request, placed.order_id)
+        order = placed.view or _order(placed.order_id, requests.client_id(request))
         response = _render_order(order, status=202)
         response["Location"] = representations.order_url(placed.order_id)
         response["Retry-After"] = "1"
@@ -76,16 +76,18 @@ class OrderDetail(APIView):
 
     @extend_schema(**documentation.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
-        order = _order(request, order_id)
+        reader = requests.reader_id(request)
+        order = _order(order_id, reader)
         known_versions = requests.read_known_versions(request)
         wait = read_wait(request)
         has_waited = False
-        if wait and _is_known(order, known_versions, default={order.version}):
+        awaited = set() if order.is_finished else {order.version}
+        if wait and _is_known(order, known_versions, default=awaited):
             seen_version = order.version
             has_waited = ROOM.wait(
                 lambda: order_selectors.order_version(order_id) != seen_version, request=request, seconds=wait
             )
-            order = _order(request, order_id)
+            order = _order(order_id, reader)
         if _is_known(order, known_versions, default=set()):
             response = _with_version(Response(status=304), order)
         else:
@@ -102,18 +104,17 @@ class OrderCancellation(APIView):
 
     @extend_schema(**documentation.CANCEL_ORDER)
     def post(self, request: Request, order_id: UUID) -> Response:
-        order = _order(request, order_id)
+        client = requests.client_id(request)
+        order = _order(order_id, client)
         if order.is_archived and order.goal == Goal.COMPENSATE:
             return _render_order(order, status=202)
         try:
-            result = customer_services.cancel(
-                order_id=order_id, by=order_selectors.client_of(requests.client_id(request))
-            )
+            result = customer_services.cancel(order_id=order_id, by=order_selectors.client_of(client))
         except NoSuchOrderError as error:  # it is archived
             raise ProblemError("cannot_be_cancelled") from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
-        return _render_order(_order(request, order_id), status=202)
+        return _render_order(_order(order_id, client), status=202)
 
 
 class OrderChange(APIView):
@@ -126,7 +127,8 @@ class OrderChange(APIView):
     body: ClassVar[type[Strict]]
 
     def post(self, request: Request, order_id: UUID) -> Response:
-        order = _order(request, order_id)
+        client = requests.client_id(request)
+        order = _order(order_id, client)
         changes = self.body.read(request.data)
         if order.is_archived:
             raise ProblemError(
@@ -137,7 +139,7 @@ class OrderChange(APIView):
                 order_id=order_id,
                 changes=changes,
                 fields=shared(self.body).fields,
-                by=order_selectors.client_of(requests.client_id(request)),
+                by=order_selectors.client_of(client),
             )
         except NoSuchOrderError as error:
             detail = "Nothing of the order has been tried yet. Wait until `waiting_for` is `customer`."
@@ -148,7 +150,7 @@ class OrderChange(APIView):
             raise ProblemError("being_cancelled")
         if result.status is ResultStatus.ALREADY:
             raise ProblemError("not_waiting_for_customer")
-        return _render_order(_order(request, order_id), status=202)
+        return _render_order(_order(order_id, client), status=202)
 
 
 class OrderEvents(APIView):
@@ -159,7 +161,7 @@ class OrderEvents(APIView):
         query = read_query(EventQuery, request)
         page = order_selectors.order_events(
             order_id=order_id,
-            customer_id=requests.client_id(request),
+            customer_id=requests.reader_id(request),
             after=query["after"],
             limit=query["page_size"],
         )
@@ -175,7 +177,7 @@ class OrderProgress(APIView):
 
     @extend_schema(**documentation.GET_PROGRESS)
     def get(self, request: Request, order_id: UUID) -> Response:
-        tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=requests.client_id(request))
+        tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=requests.reader_id(request))
         if tracked is None:
             raise NotFound
         seen = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
@@ -240,8 +242,8 @@ def _place(request: Request) -> PlacedOrder:
         raise ProblemError("idempotency_key_reused") from error
 
 
-def _order(request: Request, order_id: UUID) -> CustomerOrder:
-    order = order_selectors.order(order_id=order_id, customer_id=requests.client_id(request))
+def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:
+    order = order_selectors.order(order_id=order_id, customer_id=customer_id)
     if order is None:
         raise NotFound
     return order

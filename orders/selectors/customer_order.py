@@ -93,6 +93,11 @@ class CustomerOrder:
         """The deadline of what it waits for; None if that has none."""
         return self.waiting.until if self.waiting else None
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing more is to happen to it by itself."""
+        return self.is_archived or self.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED)
+
 
 class LastEvent(NamedTuple):
     """The id and the time of an order's last event."""
