@@ -249,6 +249,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
+        "orders.api.rate_limits.describe_limits",
     ],
     "ENUM_NAME_OVERRIDES": {
         "OrderState": "orders.vocabulary.ProcessState",

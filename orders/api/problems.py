@@ -93,6 +93,9 @@ BY_EXCEPTION: Mapping[type[Exception], str] = {
     InterfaceError: "unavailable",
 }
 
+SAY_MORE = (exceptions.ParseError, exceptions.AuthenticationFailed, MissingScopeError, exceptions.Throttled)
+"""Errors whose own detail says more than the meaning of their problem."""
+
 
 class ProblemError(Exception):
     """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`."""
@@ -120,7 +123,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
         errors, detail = error.errors, error.detail or detail
     elif isinstance(error, exceptions.ValidationError):
         errors = list(pointed(error.detail))
-    elif isinstance(error, exceptions.ParseError | exceptions.AuthenticationFailed | MissingScopeError):
+    elif isinstance(error, SAY_MORE):
         detail = str(error.detail)
     if problem.status >= 500:
         _log(problem, error, request.path)
