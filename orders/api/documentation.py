@@ -97,7 +97,11 @@ PLACE_ORDER: dict[str, Any] = {
         ),
         ETAG,
         _header("Location", "The URL of the order.", response=True),
-        _header("Retry-After", "How many seconds to wait before you check the order.", response=True),
+        _header(
+            "Retry-After",
+            "In how many seconds a change is likely; left out once the order has finished.",
+            response=True,
+        ),
         _header(
             "Idempotent-Replayed",
             "`true` if an earlier request with this key placed the order.",
