@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from orders.access.outages import OUTAGES
 from orders.api.authentication import TokenExpiredError
 from orders.api.scopes import MissingScopeError
 
@@ -174,7 +175,7 @@ def _headers(problem: Problem, error: Exception) -> dict[str, str]:
     if scheme := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = scheme
     if problem.status == 503:
-        headers["Retry-After"] = "1"
+        headers["Retry-After"] = str(OUTAGES.note())
     elif wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait))
     return headers
