@@ -19,6 +19,11 @@ class Limit:
     most: int
     seconds: int
 
+    @property
+    def share(self) -> float:
+        """The seconds after which there is one more."""
+        return self.seconds / self.most
+
 
 Limits = Mapping[str, Limit]
 
@@ -37,6 +42,8 @@ DEFAULTS: Limits = {
         ("emails.address", 20, HOUR),
         ("emails.recipient", 5, HOUR),
         ("callbacks.address", 6_000, MINUTE),
+        ("reads.account", 12_000, MINUTE),
+        ("anonymous.address", 6_000, MINUTE),
         ("search.address", 120, MINUTE),
         ("search.account", 120, MINUTE),
         ("export.account", 30, HOUR),

@@ -254,6 +254,7 @@ SPECTACULAR_SETTINGS = {
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
         "orders.api.webhook_documentation.add_key",
+        "orders.api.rate_limits.describe_limits",
     ],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {

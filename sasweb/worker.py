@@ -12,6 +12,7 @@ The time for a body is limited in `sasweb.asgi`, the time between two requests b
 """
 
 import asyncio
+import random
 from typing import Any
 
 from gunicorn.asgi.parser import ParseError
@@ -57,7 +58,8 @@ class Protocol(ASGIProtocol):
 
     def refuse(self) -> None:
         """Answers that there is no room, and ends the connection."""
-        self._send_error_response(503, "Too many connections. Try again soon.\n", [("Retry-After", "5")])
+        wait = str(random.randint(3, 8))  # so that they do not come back together
+        self._send_error_response(503, "Too many connections. Try again soon.\n", [("Retry-After", wait)])
         self._close_transport()
 
     def pause_writing(self) -> None:

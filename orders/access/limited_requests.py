@@ -18,7 +18,7 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
 from orders.access.addresses import read_ip_address
-from orders.access.limits import LimitedError, Subject, take
+from orders.access.limits import Count, LimitedError, Subject, take
 from orders.fields.email import normalise
 from sasweb.limits import DEFAULTS
 from sasweb.refusals import REFUSED
@@ -36,6 +36,8 @@ OTHERS = ("posts.account", "posts.address")
 CONSOLE = ("console:", "admin:")
 """The pages of operators, whose acts are recorded. None is refused because a neighbour of theirs posts too often."""
 COUNTED_ELSEWHERE = ("api:", "callbacks:")
+COUNTS = "_counts"
+"""The attribute of a request that says what is left of each limit."""
 READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 EXPORTS = frozenset({"console:orders-csv", "console:alerts-csv", "console:audit-csv"})
 EXPORTED = ("console:bulk", "csv")
@@ -45,14 +47,25 @@ SEARCH = "q"
 
 
 class LimitedRequests:
-    """Middleware that counts requests and answers those that come too often. It needs the session and the account."""
+    """Middleware that counts requests and answers those that come too often. It needs the session and the account.
+
+    Where counts were noted (`note_counts`), the answer says what is left.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
         check_declared(settings.LIMITED_POSTS)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self._get_response(request)
+        response = self._get_response(request)
+        if counts := getattr(request, COUNTS, ()):
+            response["RateLimit-Policy"] = ", ".join(
+                f'"{count.name}";q={count.limit.most};w={count.limit.seconds}' for count in counts
+            )
+            response["RateLimit"] = ", ".join(
+                f'"{count.name}";r={count.tokens};t={count.wait}' for count in counts
+            )
+        return response
 
     def process_view(self, request: HttpRequest, *_args: Any) -> HttpResponse | None:
         """The answer to a request that comes too often, otherwise None."""
@@ -66,6 +79,11 @@ class LimitedRequests:
         except (OperationalError, InterfaceError):
             return None  # the view meets the same trouble, and has an answer to it
         return None
+
+
+def note_counts(request: HttpRequest, counts: Sequence[Count]) -> None:
+    """Has the answer to a request say what is left (draft-ietf-httpapi-ratelimit-headers)."""
+    setattr(request, COUNTS, counts)
 
 
 def limits_of(request: HttpRequest) -> tuple[str, ...]:

@@ -5,12 +5,13 @@ token moves that time by the share of one; if it would then lie further ahead th
 is no token left. This is the generic cell rate algorithm (ITU-T I.371). All buckets of a request are taken from in one
 statement, in the order of their keys, so that two requests never wait for each other in a circle.
 
-The database holds a keyed hash in place of the subject.
+The database holds a keyed hash in place of the subject. What happens too often for a statement each is counted from
+`orders.access.purses`.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils.crypto import salted_hmac
@@ -24,70 +25,112 @@ Subject = tuple[str, str]
 LONGEST_KEPT = 24
 """Characters of a subject's hash that are stored."""
 
+ROUNDED = 0.001
+"""The part of a token that may be missing because times are stored in microseconds."""
+
 TAKE = """
     WITH asked AS (
-        SELECT * FROM unnest(%(keys)s::text[], %(shares)s::float8[], %(wholes)s::float8[]) AS a (key, share, whole)
+        SELECT * FROM unnest(%(keys)s::text[], %(costs)s::float8[], %(wholes)s::float8[]) AS a (key, cost, whole)
     ), taken AS (
         INSERT INTO orders_bucket AS bucket (key, full_at)
-        SELECT key, statement_timestamp() + make_interval(secs => share) FROM asked ORDER BY key
+        SELECT key, statement_timestamp() + make_interval(secs => cost) FROM asked ORDER BY key
             ON CONFLICT (key) DO UPDATE
            SET full_at = greatest(bucket.full_at, statement_timestamp())
-                         + make_interval(secs => (SELECT share FROM asked WHERE asked.key = bucket.key))
+                         + make_interval(secs => (SELECT cost FROM asked WHERE asked.key = bucket.key))
          WHERE greatest(bucket.full_at, statement_timestamp())
                <= statement_timestamp()
-                  + make_interval(secs => (SELECT whole - share FROM asked WHERE asked.key = bucket.key))
-        RETURNING key
+                  + make_interval(secs => (SELECT whole - cost FROM asked WHERE asked.key = bucket.key))
+        RETURNING key, full_at
     )
-    SELECT coalesce(extract(epoch FROM bucket.full_at - statement_timestamp()), whole)::float8 - whole + share
-      FROM asked LEFT JOIN orders_bucket AS bucket USING (key)
-     WHERE key NOT IN (SELECT key FROM taken)
+    SELECT key, taken.full_at IS NOT NULL,
+           coalesce(extract(epoch FROM coalesce(taken.full_at, bucket.full_at) - statement_timestamp()), whole)::float8
+      FROM asked LEFT JOIN taken USING (key) LEFT JOIN orders_bucket AS bucket USING (key)
 """
-"""Takes a token from each bucket that has one, and returns the seconds until each of the others has one again."""
+"""Takes tokens from each bucket that has so many. Says of each whether it had, and in how many seconds it is full."""
+
+
+class Count(NamedTuple):
+    """How many tokens are left for a subject of a limit. There is one more in `wait` seconds, a whole number."""
+
+    name: str
+    limit: Limit
+    tokens: int
+    wait: int
+    is_refused: bool = False
 
 
 class LimitedError(Exception):
-    """Raised when a client must wait; `wait` is for how many seconds."""
+    """Raised when a client must wait for `wait` seconds: `refused` has been done too often. `counts` are all counts."""
 
-    def __init__(self, wait: int) -> None:
-        super().__init__(f"wait {wait} s")
-        self.wait = wait
+    def __init__(self, counts: Sequence[Count]) -> None:
+        self.counts = counts
+        self.refused = max((count for count in counts if count.is_refused), key=lambda count: count.wait)
+        self.wait = self.refused.wait
+        super().__init__(f"{self.refused.name}: wait {self.wait} s")
 
 
-def take(subjects: Iterable[Subject]) -> None:
+def take(subjects: Iterable[Subject]) -> Sequence[Count]:
     """Counts one act of each of these subjects. Limits that are switched off count nothing.
 
     Call it outside of transactions: a bucket is locked until the end of one. Raises `LimitedError` if any of them has
     done it too often; the act then still counts for the others.
     """
+    full_in = ask(dict.fromkeys(subjects, 1))
     limits = settings.CONFIG.limits
-    buckets = {_key(subject): limits[subject[0]] for subject in subjects if subject[0] in limits}
-    if not buckets:
-        return
-    waits = _take(buckets)
-    if waits:
-        raise LimitedError(max(1, math.ceil(max(waits))))
+    counts = [
+        count_of(name, limits[name], seconds, is_refused=not is_taken)
+        for (name, _), (is_taken, seconds) in full_in.items()
+    ]
+    if any(count.is_refused for count in counts):
+        raise LimitedError(counts)
+    return counts
 
 
-def has_room(subject: Subject) -> bool:
-    """Whether this subject may do it now. Counts nothing."""
+def ask(numbers: Mapping[Subject, int]) -> Mapping[Subject, tuple[bool, float]]:
+    """Takes so many tokens for each subject, or none if its bucket has fewer. Says of each subject whether they were
+    taken, and in how many seconds its bucket will be full. Limits that are switched off are left out."""
+    limits = settings.CONFIG.limits
+    subjects = {_key(subject): subject for subject in numbers if subject[0] in limits}
+    if not subjects:
+        return {}
+    costs, wholes = [], []
+    for subject in subjects.values():
+        limit = limits[subject[0]]
+        costs.append(numbers[subject] * limit.share)
+        wholes.append(float(limit.seconds))
+    rows = _take({"keys": list(subjects), "costs": costs, "wholes": wholes})
+    full_in = {key: (is_taken, seconds) for key, is_taken, seconds in rows}
+    return {subject: full_in[key] for key, subject in subjects.items()}
+
+
+def count_of(name: str, limit: Limit, full_in: float, *, held: int = 0, is_refused: bool = False) -> Count:
+    """The count of a bucket that will be full in so many seconds, for somebody who holds this many tokens of it."""
+    in_bucket = 0 if is_refused else tokens_of(limit, full_in)
+    one_more_in = full_in - (limit.seconds - (in_bucket + 1) * limit.share)
+    tokens = min(limit.most, in_bucket + held)
+    return Count(name, limit, tokens, max(1, math.ceil(one_more_in)), is_refused)
+
+
+def tokens_of(limit: Limit, full_in: float) -> int:
+    """How many tokens a bucket has that will be full in so many seconds."""
+    return max(0, math.floor((limit.seconds - max(0.0, full_in)) / limit.share + ROUNDED))
+
+
+def seconds_until_room(subject: Subject) -> int:
+    """In how many seconds this subject may do it again; 0 if it may now. Counts nothing."""
     limit = settings.CONFIG.limits.get(subject[0])
     if limit is None:
-        return True
+        return 0
     rows = fetch(
-        "SELECT full_at <= statement_timestamp() + make_interval(secs => %s::float8) FROM orders_bucket"
-        " WHERE key = %s::text",
-        [limit.seconds - limit.seconds / limit.most, _key(subject)],
+        "SELECT extract(epoch FROM full_at - statement_timestamp())::float8 FROM orders_bucket WHERE key = %s::text",
+        [_key(subject)],
     )
-    return not rows or bool(rows[0][0])
+    full_in = rows[0][0] if rows else 0.0
+    return max(0, math.ceil(full_in - (limit.seconds - limit.share)))
 
 
-def _take(buckets: dict[str, Limit]) -> Sequence[float]:
-    parameters: dict[str, Any] = {
-        "keys": list(buckets),
-        "shares": [limit.seconds / limit.most for limit in buckets.values()],
-        "wholes": [float(limit.seconds) for limit in buckets.values()],
-    }
-    return [wait for (wait,) in fetch(TAKE, parameters)]
+def _take(parameters: Mapping[str, Any]) -> Iterable[tuple[str, bool, float]]:
+    return fetch(TAKE, parameters)
 
 
 def _key(subject: Subject) -> str:

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from orders.access.addresses import read_ip_address
 from orders.access.known_devices import is_known
-from orders.access.limits import LimitedError, has_room, take
+from orders.access.limits import LimitedError, seconds_until_room, take
 from orders.access.second_factor import has_factor
 
 LOCKED_BY_NAME = "_locked_by_name"
@@ -36,7 +36,7 @@ class NameLock:
         if request is None:
             return
         name = read_username(request, credentials)
-        if has_room(("sign_in.name", name)) or _may_pass(request, name):
+        if not seconds_until_room(("sign_in.name", name)) or _may_pass(request, name):
             setattr(request, UNLOCKED, True)
             return
         setattr(request, LOCKED_BY_NAME, True)
@@ -89,8 +89,7 @@ def _may_pass(request: HttpRequest, name: str) -> bool:
 
 def _seconds_left(request: HttpRequest, username: str) -> int:
     if getattr(request, LOCKED_BY_NAME, False):
-        limit = settings.CONFIG.limits["sign_in.name"]
-        return -(-limit.seconds // limit.most)
+        return max(1, seconds_until_room(("sign_in.name", username)))
     attempts = AccessAttempt.objects.filter(username=username, ip_address=read_ip_address(request))
     last = attempts.order_by("-attempt_time").values_list("attempt_time", flat=True).first()
     ends = (last or timezone.now()) + settings.AXES_COOLOFF_TIME

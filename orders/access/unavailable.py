@@ -11,13 +11,11 @@ from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
 from orders.access import password_hashing
+from orders.access.outages import OUTAGES
 from orders.access.password_hashing import HashingBusyError
 from sasweb.refusals import BUSY
 
 log = structlog.get_logger()
-
-RETRY_AFTER = 10
-"""Seconds after which a browser reloads the page automatically."""
 
 
 class UnavailablePage:
@@ -46,9 +44,10 @@ class UnavailablePage:
             path=request.path,
             error=str(exception).strip().split("\n")[0],
         )
-        headers = {"Retry-After": str(RETRY_AFTER), "Cache-Control": "no-store"}
+        wait = str(OUTAGES.note())
+        headers = {"Retry-After": wait, "Cache-Control": "no-store"}
         if request.method == "GET":
-            headers["Refresh"] = str(RETRY_AFTER)
+            headers["Refresh"] = wait
         return HttpResponse(render_to_string("503.html"), status=503, headers=headers)
 
 

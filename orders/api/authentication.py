@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from orders.access import api_tokens
+from orders.api.rate_limits import count_stranger
 from orders.api.repeated_headers import is_repeated
 
 SCHEME = "Token"
@@ -22,7 +23,8 @@ class TokenAuthentication(BaseAuthentication):
     """Looks a token up by its hash in one query, and notes its use once a minute."""
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        """The account and the row of the token; None if none was sent. Raises `AuthenticationFailed`."""
+        """The account and the row of the token; None if none was sent. Raises `AuthenticationFailed`, and
+        `RateLimitedError` if there were too many that are not valid."""
         if is_repeated(request, "Authorization"):
             raise AuthenticationFailed("There is more than one Authorization header. Send one token.")
         scheme, _, secret = get_authorization_header(request).partition(b" ")
@@ -31,8 +33,10 @@ class TokenAuthentication(BaseAuthentication):
         token = api_tokens.find(secret.decode("latin-1"))
         now = timezone.now()
         if token is None or not token.user.is_active:
+            count_stranger(request)
             raise AuthenticationFailed("The token is unknown or has been revoked, or its account is closed.")
         if token.expires_at <= now:
+            count_stranger(request)
             raise TokenExpiredError(f"The token expired on {token.expires_at:%Y-%m-%d}. Create a new one.")
         api_tokens.note_use(token, now=now)
         return token.user, token

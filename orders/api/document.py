@@ -7,14 +7,29 @@ from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from drf_spectacular.utils import extend_schema
-from drf_spectacular.views import SpectacularAPIView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
 RENDERERS = {"json": OpenApiJsonRenderer, "yaml": OpenApiYamlRenderer}
 
 
-class Document(SpectacularAPIView):
+class JSONProblems(APIView):
+    """A view whose problems are JSON, whatever the format of its answers."""
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """The response, with its final renderer."""
+        if response.status_code >= 400:
+            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
+        return super().finalize_response(request, response, *args, **kwargs)
+
+
+class Documentation(JSONProblems, SpectacularSwaggerSplitView):
+    """The page that shows the document."""
+
+
+class Document(JSONProblems, SpectacularAPIView):
     """The document, as YAML or JSON. Query parameters change nothing."""
 
     @extend_schema(exclude=True)
@@ -26,12 +41,6 @@ class Document(SpectacularAPIView):
             content_type=f"{renderer.media_type}; charset=utf-8" if renderer.charset else renderer.media_type,
             headers={"Content-Disposition": f'inline; filename="sasweb orders.{renderer.format}"'},
         )
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """A problem is JSON, whatever the format of the document."""
-        if response.status_code >= 400:
-            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
-        return super().finalize_response(request, response, *args, **kwargs)
 
 
 @cache

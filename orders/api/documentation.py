@@ -133,9 +133,8 @@ PLACE_ORDER: dict[str, Any] = {
         _header("Location", "The URL of the order.", response=True, is_sure=True, format="uri-reference"),
         _header(
             "Retry-After",
-            "How many seconds to wait before you check the order.",
+            "In how many seconds a change is likely; left out once the order has finished.",
             response=True,
-            is_sure=True,
             type="integer",
             minimum=0,
         ),

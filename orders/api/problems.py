@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from orders.access.outages import OUTAGES
 from orders.api.authentication import TokenExpiredError
 from orders.api.scopes import MissingScopeError
 
@@ -96,6 +97,9 @@ BY_EXCEPTION: Mapping[type[Exception], str] = {
     InterfaceError: "unavailable",
 }
 
+SAY_MORE = (exceptions.ParseError, exceptions.AuthenticationFailed, MissingScopeError, exceptions.Throttled)
+"""Errors whose own detail says more than the meaning of their problem."""
+
 
 class ProblemError(Exception):
     """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`."""
@@ -123,7 +127,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
         errors, detail = error.errors, error.detail or detail
     elif isinstance(error, exceptions.ValidationError):
         errors = list(pointed(error.detail))
-    elif isinstance(error, exceptions.ParseError | exceptions.AuthenticationFailed | MissingScopeError):
+    elif isinstance(error, SAY_MORE):
         detail = str(error.detail)
     if problem.status >= 500:
         _log(problem, error, request.path)
@@ -174,7 +178,7 @@ def _headers(problem: Problem, error: Exception) -> dict[str, str]:
     if scheme := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = scheme
     if problem.status == 503:
-        headers["Retry-After"] = "1"
+        headers["Retry-After"] = str(OUTAGES.note())
     elif wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait))
     return headers

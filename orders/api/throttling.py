@@ -4,32 +4,41 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from orders.access.addresses import read_ip_address
-from orders.access.limits import LimitedError, Subject, take
+from orders.access.limits import Subject
 from orders.api.preferences import read_wait
+from orders.api.rate_limits import count, stranger
 
 
 class LimitThrottle(BaseThrottle):
     """Lets a request through unless one of the limits that it counts for is used up."""
 
-    _wait: int | None = None
-
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Whether the request may go on. Raises what the database raises."""
+        """Whether the request may go on. Raises `RateLimitedError`, and what the database raises.
+
+        If the database cannot be asked, what needs no token goes on: the API's document, for example, is answered
+        without it.
+        """
         try:
-            take(_subjects(request))
-        except LimitedError as error:
-            self._wait = error.wait
-            return False
+            count(request, often=list(_reads(request)), each=_subjects(request))
+        except (OperationalError, InterfaceError):
+            if request.user.is_authenticated:
+                raise
         return True
 
-    def wait(self) -> int | None:
-        """Seconds until the client may try again."""
-        return self._wait
+
+def _reads(request: Request) -> Iterator[Subject]:
+    if request.method not in SAFE_METHODS:
+        return
+    if request.user.pk:
+        yield "reads.account", str(request.user.pk)
+    else:
+        yield from stranger(request)
 
 
 def _subjects(request: Request) -> Iterator[Subject]:
@@ -40,7 +49,7 @@ def _subjects(request: Request) -> Iterator[Subject]:
             yield "search.account", account
         elif address:
             yield "search.address", address
-    if page == "callbacks:answer" and address:
+    if page == "callbacks:answer" and request.method == "POST" and address:
         yield "callbacks.address", address
     elif page == "api:orders" and request.method == "POST" and account:
         yield "orders.account", account

@@ -2,10 +2,9 @@
 
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.urls.converters import StringConverter
-from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from orders.api import operator_urls, problems, views
-from orders.api.document import Document
+from orders.api.document import Document, Documentation
 from orders.api.requests import QUEUE_NAME
 from orders.business import registry
 
@@ -39,7 +38,7 @@ version_1: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("v1/", include(version_1)),
     path("schema/", Document.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api:schema"), name="docs"),
+    path("docs/", Documentation.as_view(url_name="api:schema"), name="docs"),
     path("problems/<str:code>", problems.page, name="problem"),
     re_path("^", views.UnknownRoute.as_view(), name="unknown"),
 ]

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 from uuid import UUID
 
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from drf_spectacular.utils import extend_schema
@@ -28,8 +29,8 @@ from orders.business.placing import CannotBePlacedError, KeyReusedError
 from orders.business.submissions import DEFAULT_PRIORITY
 from orders.fields.locales import reader_locale
 from orders.fields.numbers import LARGEST_ID
+from orders.selectors import durations, response_queues, tracked_orders
 from orders.selectors import orders as order_selectors
-from orders.selectors import response_queues, tracked_orders
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
 from orders.services import placing
@@ -65,7 +66,8 @@ class Orders(APIView):
         order = placed.view or _order(placed.order_id, requests.client_id(request))
         response = _render_order(order, status=202)
         response["Location"] = representations.order_url(placed.order_id)
-        response["Retry-After"] = "1"
+        if seconds := _seconds_until_change(order):
+            response["Retry-After"] = str(seconds)
         if placed.replayed:
             response["Idempotent-Replayed"] = "true"
         return response
@@ -247,6 +249,14 @@ def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:
     if order is None:
         raise NotFound
     return order
+
+
+def _seconds_until_change(order: CustomerOrder) -> int | None:
+    """When it is worth looking at a placed order. Its answer must not fail any more."""
+    try:
+        return durations.seconds_until_change(order, now=timezone.now())
+    except (OperationalError, InterfaceError):
+        return durations.SHORTEST
 
 
 def _is_known(order: CustomerOrder, known_versions: set[str] | None, *, default: set[str]) -> bool:

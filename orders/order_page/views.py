@@ -6,7 +6,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import select_template
@@ -22,15 +21,13 @@ from orders.business.registry import find_kind
 from orders.fields.locales import reader_locale
 from orders.order_page.addresses import events_url
 from orders.order_page.visits import Visit, of_an_order
-from orders.selectors import tracked_orders
+from orders.selectors import durations
 from orders.services import customers as customer_services
 from orders.services.act_results import ResultStatus
 from orders.services.order_lock import NoSuchOrderError
 from orders.wording.customers.charges import refund_promise
 from orders.wording.customers.progress import progress
 
-USUAL_CACHED = 60
-"""Seconds for which the usual times of orders are cached."""
 GENERAL = "order"
 """The folder of the templates for kinds that have none of their own."""
 
@@ -90,7 +87,7 @@ def _render(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
     order = tracked.order
     kind = find_kind(order.workflow)
     folders = (kind.templates, GENERAL) if kind and kind.templates else (GENERAL,)
-    usual = cache.get_or_set("usual_seconds_by_workflow", tracked_orders.usual_seconds, USUAL_CACHED) or {}
+    usual = durations.usual_seconds()
     context: dict[str, Any] = {
         "order": order,
         "tracked": tracked,

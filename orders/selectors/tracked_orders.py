@@ -3,14 +3,13 @@
 An order belongs to an account or to a guest. Callers ask for a guest's order only for a visitor with a signed link.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.models import Event, Order, SetAside, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
@@ -21,7 +20,7 @@ from orders.selectors.customer_order import (
     stored_orders,
 )
 from orders.selectors.orders import LOOKS, Belonging, belonging_to
-from orders.vocabulary import EventKind, ProcessState
+from orders.vocabulary import EventKind
 
 GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
@@ -36,9 +35,6 @@ PAGE_EVENTS = (
     EventKind.COMPENSATED,
     EventKind.ERROR,
 )
-FINISHED_EXAMINED = 200
-FEWEST_FINISHED = 20
-"""With fewer finished orders than this, nothing is said about how long an order usually takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,22 +142,6 @@ def _occurrences(order_id: UUID) -> Occurrences:
     return {
         (kind, step): Occurrence(at=at, attempt=attempt, detail=detail)
         for kind, step, at, attempt, detail in rows
-    }
-
-
-def usual_seconds() -> Mapping[str, float]:
-    """How long nine in ten of the latest orders of each workflow took at most. One of which too few are among the
-    latest orders is left out."""
-    finished = OrderProcess.objects.filter(process_state=ProcessState.PROCESSED, finished_at__isnull=False)
-    rows = finished.order_by("-finished_at").values_list("workflow", "created_at", "finished_at")
-    took = defaultdict(list)
-    for workflow, begin, end in rows[:FINISHED_EXAMINED]:
-        if end:
-            took[workflow].append((end - begin).total_seconds())
-    return {
-        workflow: sorted(seconds)[int(len(seconds) * 0.9)]
-        for workflow, seconds in took.items()
-        if len(seconds) >= FEWEST_FINISHED
     }
 
 

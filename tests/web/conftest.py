@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
+from orders.access.purses import PURSES
 from orders.shop.models import Product
 from sasweb.limits import DEFAULTS, Limit
 from tests.support.mailbox import Mailbox, mailbox
@@ -69,6 +70,11 @@ def desk(db: None) -> Desk:
 def places(db: None) -> dict[str, str]:
     """Every URL of the console except the sign-in page, by name, with the rows they are about."""
     return make_places()
+
+
+@pytest.fixture(autouse=True)
+def no_tokens_of_another_test() -> None:
+    PURSES.forget()
 
 
 @pytest.fixture

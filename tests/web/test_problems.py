@@ -85,7 +85,7 @@ def test_a_database_failure_asks_the_client_to_retry(
     monkeypatch.setattr(catalogue, "products", fail)
     response = anybody.get(PRODUCTS)
     assert_problem(response, "unavailable")
-    assert response["Retry-After"] == "1"
+    assert int(response["Retry-After"]) in range(1, 31)
     assert "db-7" not in response.text
 
 

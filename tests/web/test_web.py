@@ -148,12 +148,14 @@ def test_the_description_of_the_api_is_valid_and_complete(
     assert examples == PROBLEMS.keys() - {"method_not_allowed"}
 
 
+@pytest.mark.django_db
 def test_the_description_is_served(client: Client, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     response = client.get("/api/schema/")
     assert response.status_code == 200
     assert yaml.safe_load(response.text)["info"]["title"] == "sasweb orders"
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("query", ["version=%0a", "version=%22;filename*=UTF-8''setup.bat;x=%22", "lang=xx"])
 def test_a_query_changes_nothing_of_the_description(query: str, client: Client) -> None:
     response = client.get(f"/api/schema/?{query}")
@@ -172,6 +174,7 @@ def test_a_problem_with_the_description_is_json(
     assert response.json()["status"] == status
 
 
+@pytest.mark.django_db
 def test_the_description_is_made_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     document = client.get("/api/schema/", headers={"Accept": "application/json"})
     monkeypatch.setattr(SchemaGenerator, "get_schema", None)
