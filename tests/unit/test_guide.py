@@ -88,7 +88,7 @@ def test_a_declined_step_of_the_guide_is_tried_again_over_rest(guide: dict[str, 
 
         @classmethod
         def read_field(cls, name: str, value: object) -> Any:
-            return read_text(value, name, 20)
+            return read_text(value, name, 10)
 
     with business(settings, kinds=[DeclinedGift], agents=guide["agents"]):
         workflow = registry.newest_workflows()["wrap-gift"]
@@ -98,8 +98,14 @@ def test_a_declined_step_of_the_guide_is_tried_again_over_rest(guide: dict[str, 
         )
         make_purchase(order.pk, customer=user)
         signed = {"Authorization": f"Token {token_of(user)}"}
-        request = APIRequestFactory().post("/", {"paper": "blue"}, format="json", headers=signed)
-        response = guide["GiftPaper"].as_view()(request, order_id=order.pk)
+
+        def change(paper: str) -> Any:
+            request = APIRequestFactory().post("/", {"paper": paper}, format="json", headers=signed)
+            return guide["GiftPaper"].as_view()(request, order_id=order.pk)
+
+        refusal = change("x" * 11)
+        assert (refusal.status_code, refusal.data["errors"][0]["pointer"]) == (400, "/paper")
+        response = change("blue")
         assert (response.status_code, response.data["waiting_for"]) == (202, None)
         assert response.data["id"] == str(order.pk)
     assert step_of(order, "wrap").request["paper"] == "blue"
