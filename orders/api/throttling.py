@@ -14,22 +14,25 @@ from orders.access.limits import Subject
 from orders.api.preferences import read_wait
 from orders.api.rate_limits import count, stranger
 
+WITHOUT_DATABASE = frozenset({"api:schema", "api:docs"})
+"""What is answered although the database cannot be asked."""
+
 
 class LimitThrottle(BaseThrottle):
     """Lets a request through unless one of the limits that it counts for is used up."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Whether the request may go on. Raises `RateLimitedError`, and what the database raises.
-
-        If the database cannot be asked, what needs no token goes on: the API's document, for example, is answered
-        without it.
-        """
+        """Whether the request may go on. Raises `RateLimitedError`, and what the database raises."""
         try:
             count(request, often=list(_reads(request)), each=_subjects(request))
         except (OperationalError, InterfaceError):
-            if request.user.is_authenticated:
-                raise
+            if _page(request) not in WITHOUT_DATABASE:
+                raise  # the view would wait for the same database once more
         return True
+
+
+def _page(request: Request) -> str:
+    return request.resolver_match.view_name if request.resolver_match else ""
 
 
 def _reads(request: Request) -> Iterator[Subject]:
@@ -42,7 +45,7 @@ def _reads(request: Request) -> Iterator[Subject]:
 
 
 def _subjects(request: Request) -> Iterator[Subject]:
-    page = request.resolver_match.view_name if request.resolver_match else ""
+    page = _page(request)
     account, address = str(request.user.pk or ""), read_ip_address(request)
     if page in settings.LIMITED_SEARCHES and request.query_params:
         if account:

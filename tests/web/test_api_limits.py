@@ -2,7 +2,6 @@
 
 import json
 import time
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from orders.access.purses import PURSES
 from orders.api import rate_limits
 from orders.api.document import render
 from orders.models import ApiToken, Bucket
-from sasweb.limits import DEFAULTS, Limit
+from sasweb.limits import DEFAULTS
 from tests.support.order_bodies import order_body
 from tests.support.people import api_client
 from tests.web.conftest import Limits
@@ -121,7 +120,7 @@ def test_tokens_that_are_not_valid_are_counted_by_address_and_valid_ones_are_not
     assert ada.get(ORDERS).status_code == 200
 
 
-def test_a_limiter_that_cannot_be_asked_lets_through_what_needs_no_token(
+def test_what_needs_no_database_is_answered_although_the_limiter_cannot_be_asked(
     ada: APIClient, only: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_numbers: object) -> None:
@@ -129,12 +128,13 @@ def test_a_limiter_that_cannot_be_asked_lets_through_what_needs_no_token(
 
     only(anonymous__address=1, reads__account=1)
     monkeypatch.setattr(purses, "ask", fail)
-    for _ in range(2):
-        response = APIClient().get("/api/v1/products")
+    for path in ("/api/schema/", "/api/docs/"):
+        response = APIClient().get(path)
         assert response.status_code == 200
         assert "RateLimit" not in response
     assert_problem(api_client("unknown").get(ORDERS), "invalid_token")
-    assert_problem(ada.get(ORDERS), "unavailable")
+    for client, path in ((ada, ORDERS), (APIClient(), "/api/v1/products")):
+        assert_problem(client.get(path), "unavailable")
 
 
 # What an answer says.
@@ -157,11 +157,13 @@ def test_every_answer_that_was_counted_says_what_is_left(ada: APIClient, only: L
     assert (missing.status_code, missing["RateLimit"]) == (404, '"reads.account";r=1;t=1200')
 
 
-def test_what_is_left_counts_down_one_by_one_and_never_below_nothing(ada: APIClient, settings: Any) -> None:
-    limits = {"reads.account": Limit(most=200, seconds=1_000_000)}  # a handful are two
-    settings.CONFIG = replace(settings.CONFIG, limits=limits)
-    numbers = [int(ada.get(ORDERS)["RateLimit"].split(";")[1].removeprefix("r=")) for _ in range(202)]
-    assert numbers == [*range(199, -1, -1), 0, 0]
+def test_what_is_left_counts_down_one_by_one_and_never_below_nothing(
+    ada: APIClient, only: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(reads__account=20)
+    monkeypatch.setattr(purses, "HANDFULS", 7)
+    numbers = [int(ada.get(ORDERS)["RateLimit"].split(";")[1].removeprefix("r=")) for _ in range(22)]
+    assert numbers == [*range(19, -1, -1), 0, 0]
 
 
 def test_a_full_bucket_of_any_size_counts_down_exactly(ada: APIClient, only: Limits) -> None:
