@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
@@ -12,7 +12,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api.documentation import path_parameter
 from orders.api.fields import OneLine
 from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
 from orders.api.problems import OPERATION_PROBLEMS
@@ -58,7 +57,14 @@ GET_PRODUCT: dict[str, Any] = {
     "operation_id": "get_product",
     "summary": "Retrieve a product",
     "tags": ["products"],
-    "parameters": [path_parameter("sku", "The product's code.", minLength=1, maxLength=LONGEST_SKU)],
+    "parameters": [
+        OpenApiParameter(
+            "sku",
+            {"type": "string", "minLength": 1, "maxLength": LONGEST_SKU},
+            OpenApiParameter.PATH,
+            description="The product's code.",
+        )
+    ],
     "responses": ProductOut,
     "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }

@@ -103,8 +103,8 @@ def test_a_finished_order_is_not_waited_for_unless_it_is_known(ada: APIClient, s
     response = ada.get(url, headers={"Prefer": f"wait={LONG}"})
     assert (response.status_code, "Preference-Applied" in response) == (200, False)
     assert time.monotonic() - begun < SOON
-    known = ada.get(url, headers={"Prefer": "wait=1", "If-None-Match": response["ETag"]})
-    assert (known.status_code, known["Preference-Applied"]) == (304, "wait=1")
+    same = ada.get(url, headers={"Prefer": "wait=1", "If-None-Match": response["ETag"]})
+    assert (same.status_code, same["Preference-Applied"]) == (304, "wait=1")
 
 
 @pytest.mark.django_db
