@@ -5,8 +5,9 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.permissions import AllowAny
 
-from orders.api.problems import MEDIA_TYPE, OPERATION_PROBLEMS, PROBLEMS
+from orders.api.problems import OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
+from sasweb.problems import MEDIA_TYPE, type_url
 
 EVERYWHERE = ("not_acceptable", "rate_limited", "internal_error", "unavailable")
 WITH_TOKEN = ("not_authenticated", "scope_missing")
@@ -26,7 +27,11 @@ PROBLEM_SCHEMA = {
     "type": "object",
     "description": "A problem (RFC 9457).",
     "properties": {
-        "type": {"type": "string", "format": "uri-reference"},
+        "type": {
+            "type": "string",
+            "format": "uri",
+            "description": "The address of the page that explains the code.",
+        },
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
@@ -104,7 +109,7 @@ def _response(codes: list[str]) -> dict[str, Any]:
 def _example(code: str) -> dict[str, Any]:
     problem = PROBLEMS[code]
     example: dict[str, Any] = {
-        "type": f"/api/problems/{code}",
+        "type": type_url(code),
         "title": problem.title,
         "status": problem.status,
         "detail": problem.meaning,
