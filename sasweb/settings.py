@@ -238,10 +238,20 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "sasweb orders",
     "VERSION": "1",
-    "DESCRIPTION": (
-        "Place orders and follow them. Errors are `application/problem+json` (RFC 9457) with a stable `code`; "
-        "each code has a page at `/api/problems/{code}`."
-    ),
+    "DESCRIPTION": "Place orders and follow them.",  # `orders.api.guide` adds how to begin
+    "TAGS": [
+        {"name": "orders", "description": "Place orders, follow them, and cancel them."},
+        *OWN_SETTINGS.all("API_TAGS"),
+        {
+            "name": "response queues",
+            "description": "Messages about your orders, if you would rather collect them than ask for each order.",
+        },
+        {"name": "operators", "description": "What the console does. Needs an operator's token."},
+        {
+            "name": "callbacks",
+            "description": "For remote services that answer a call later, not for clients.",
+        },
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -251,6 +261,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
+        "orders.api.guide.add_guide",
     ],
     "ENUM_NAME_OVERRIDES": {
         "OrderState": "orders.vocabulary.ProcessState",

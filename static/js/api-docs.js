@@ -19,5 +19,6 @@
     presets: [SwaggerUIBundle.presets.apis],
     layout: "BaseLayout",
     deepLinking: true,
+    defaultModelsExpandDepth: 0, // the operations show their schemas, so the list of all stays closed
   });
 })();
