@@ -1,7 +1,6 @@
-"""Middleware for every request: a request id, no odd method, no NUL, a load balancer's probes, the security headers."""
+"""Middleware for every request: a request id, no odd method, no NUL, a load balancer's probes, the right headers."""
 
 import re
-import secrets
 from collections.abc import Callable
 
 import structlog
@@ -11,15 +10,17 @@ from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
 from sasweb import readiness
+from sasweb.problems import concerns_api
+from sasweb.request_ids import keep_or_make
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+WITHOUT_CONTENT = (204, 304)
 NUL = re.compile("%00|\x00")
-SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
-PERSONAL = ("/api/", "/account/", "/console/", "/admin/")
-"""What is under these paths is stored by no cache unless its view says otherwise."""
+PERSONAL = ("/account/", "/console/", "/admin/")
+"""What is under these paths, and the API's, is stored by no cache unless its view says otherwise."""
 
 POLICY = "; ".join(
     (
@@ -39,8 +40,7 @@ def request_id(get_response: Handler) -> Handler:
     line."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        header = request.headers.get("X-Request-ID", "")
-        number = header if SANE_REQUEST_ID.fullmatch(header) else secrets.token_hex(16)
+        number = keep_or_make(request.headers.get("X-Request-ID", ""))
         request.request_id = number  # type: ignore[attr-defined]
         with structlog.contextvars.bound_contextvars(request_id=number):
             response = get_response(request)
@@ -78,7 +78,7 @@ def known_methods(get_response: Handler) -> Handler:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         # The API refuses them itself, with a problem.
-        if request.method in METHODS or request.path_info.startswith("/api/"):
+        if request.method in METHODS or concerns_api(request.path_info):
             return get_response(request)
         return HttpResponseNotAllowed(METHODS)
 
@@ -98,6 +98,18 @@ def no_nul(get_response: Handler) -> Handler:
     return middleware
 
 
+def no_length_without_content(get_response: Handler) -> Handler:
+    """Takes the length of nothing away, which Django adds to answers that may have none (RFC 9110, section 8.6)."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if response.status_code in WITHOUT_CONTENT:
+            response.headers.pop("Content-Length", None)
+        return response
+
+    return middleware
+
+
 def security_headers(get_response: Handler) -> Handler:
     """Adds the content security policy and the permissions policy, and keeps personal answers out of caches; Django's
     own middleware adds the rest."""
@@ -107,7 +119,7 @@ def security_headers(get_response: Handler) -> Handler:
         policy = DOCS_POLICY if request.path_info == "/api/docs/" else POLICY
         response.headers.setdefault("Content-Security-Policy", policy)
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-        if request.path_info.startswith(PERSONAL):
+        if request.path_info.startswith(PERSONAL) or concerns_api(request.path_info):
             response.headers.setdefault("Cache-Control", "no-store")
         return response
 

@@ -7,29 +7,13 @@ from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from drf_spectacular.utils import extend_schema
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
-from rest_framework.renderers import JSONRenderer
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 RENDERERS = {"json": OpenApiJsonRenderer, "yaml": OpenApiYamlRenderer}
 
 
-class JSONProblems(APIView):
-    """A view whose problems are JSON, whatever the format of its answers."""
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """The response, with its final renderer."""
-        if response.status_code >= 400:
-            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
-        return super().finalize_response(request, response, *args, **kwargs)
-
-
-class Documentation(JSONProblems, SpectacularSwaggerSplitView):
-    """The page that shows the document."""
-
-
-class Document(JSONProblems, SpectacularAPIView):
+class Document(SpectacularAPIView):
     """The document, as YAML or JSON. Query parameters change nothing."""
 
     @extend_schema(exclude=True)

@@ -2,9 +2,11 @@
 
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.urls.converters import StringConverter
+from django.views.decorators.common import no_append_slash
 
-from orders.api import operator_urls, problems, views
-from orders.api.document import Document, Documentation
+from orders.api import operator_urls, problem_pages, views
+from orders.api.docs_page import Docs
+from orders.api.document import Document
 from orders.api.requests import QUEUE_NAME
 from orders.business import registry
 
@@ -38,7 +40,8 @@ version_1: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("v1/", include(version_1)),
     path("schema/", Document.as_view(), name="schema"),
-    path("docs/", Documentation.as_view(url_name="api:schema"), name="docs"),
-    path("problems/<str:code>", problems.page, name="problem"),
-    re_path("^", views.UnknownRoute.as_view(), name="unknown"),
+    path("docs/", Docs.as_view(), name="docs"),
+    path("problems/", problem_pages.ProblemList.as_view(), name="problems"),
+    path("problems/<str:code>", problem_pages.ProblemPage.as_view(), name="problem"),
+    re_path("^", no_append_slash(views.UnknownRoute.as_view()), name="unknown"),
 ]
