@@ -21,7 +21,8 @@ LARGEST_QUANTITY = 999
 LARGEST_PRICE = 2**31 - 1
 """In minor units: the largest that fits the column of a price."""
 LONGEST_ADDRESS_PART = 200
-PAYMENT_TOKEN = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}"
+LONGEST_PAYMENT_TOKEN = 64
+PAYMENT_TOKEN = f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_PAYMENT_TOKEN - 1}}}"
 """What the payment gateway's token for a way to pay looks like."""
 LONGEST_SKU = 40
 SHIP_TO = ("name", "street", "city", "postal_code", "country")

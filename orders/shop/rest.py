@@ -11,7 +11,7 @@ from rest_framework import serializers
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
-from orders.shop.description import LONGEST_SKU, PAYMENT_TOKEN
+from orders.shop.description import LONGEST_PAYMENT_TOKEN, LONGEST_SKU, PAYMENT_TOKEN
 
 PART = {"max_length": LONGEST_PART}
 
@@ -51,6 +51,7 @@ class PaymentToken(Token):
                 "This must be a token from the payment gateway: 1 to 64 letters, digits, and _ . : -, the first a "
                 "letter or a digit."
             ),
+            max_length=LONGEST_PAYMENT_TOKEN,
             **options,
         )
 

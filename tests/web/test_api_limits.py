@@ -88,7 +88,7 @@ def test_reads_with_a_token_are_counted_by_account(
 ) -> None:
     only(reads__account=2)
     for _ in range(2):
-        assert getattr(ada, method)(ORDERS).status_code == (405 if method == "options" else 200)
+        assert getattr(ada, method)(ORDERS).status_code == 200
     assert getattr(ada, method)(ORDERS).status_code == 429
     assert_problem(ada.get(f"{ORDERS}?state=pending"), "rate_limited")
     assert bob.get(ORDERS).status_code == 200
