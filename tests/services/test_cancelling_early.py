@@ -16,11 +16,13 @@ from orders.models import (
 )
 from orders.services.act_results import ResultStatus
 from orders.services.customers import cancel
+from orders.services.operators.erasing_orders import find_orders
 from orders.services.order_changes import compensate_order, replay_submission
 from orders.services.order_lock import NoSuchOrderError
 from orders.shop.models import Product
 from tests.support import replay as histories
 from tests.support.finished_orders import archive
+from tests.support.order_bodies import EMAIL
 from tests.support.roles import (
     a_scheduler,
     alerts_of,
@@ -133,28 +135,30 @@ def test_a_cancelled_order_of_a_batch_that_is_rolled_back_is_inserted_to_be_comp
 # Races.
 
 
-def test_a_cancellation_waits_for_the_role_that_is_inserting_the_order(new_session: NewSession) -> None:
-    order_id = post()
+def cancelled_during_a_pass(order_id: UUID, new_session: NewSession, *, commits: bool = True) -> ResultStatus:
+    """Cancels an order while the submission role has its message in a transaction, and has that end."""
     submission, customer = new_session(), new_session()
     submission.begin()
     submission.do(a_role().run_once)
     cancelling = customer.start(lambda: cancelled(order_id))
     customer.await_wait()
-    submission.commit()
-    assert cancelling.result(timeout=PATIENCE) is DONE
+    if commits:
+        submission.commit()
+    else:
+        submission.rollback()
+    return cancelling.result(timeout=PATIENCE)
+
+
+def test_a_cancellation_waits_for_the_role_that_is_inserting_the_order(new_session: NewSession) -> None:
+    order_id = post()
+    assert cancelled_during_a_pass(order_id, new_session) is DONE
     assert history(order_id) == [("received", ""), ("compensation_requested", "")]
     to_its_end(order_id)
 
 
 def test_a_cancellation_waits_for_the_role_that_sets_the_order_aside(new_session: NewSession) -> None:
     order_id = post(total=1)
-    submission, customer = new_session(), new_session()
-    submission.begin()
-    submission.do(a_role().run_once)
-    cancelling = customer.start(lambda: cancelled(order_id))
-    customer.await_wait()
-    submission.commit()
-    assert cancelling.result(timeout=PATIENCE) is DONE
+    assert cancelled_during_a_pass(order_id, new_session) is DONE
     assert Alert.objects.get().resolution == "cancelled"
     a_role().run_once()
     was_closed(order_id)
@@ -162,13 +166,7 @@ def test_a_cancellation_waits_for_the_role_that_sets_the_order_aside(new_session
 
 def test_an_order_whose_insertion_is_rolled_back_is_cancelled_on_the_queue(new_session: NewSession) -> None:
     order_id = post()
-    submission, customer = new_session(), new_session()
-    submission.begin()
-    submission.do(a_role().run_once)
-    cancelling = customer.start(lambda: cancelled(order_id))
-    customer.await_wait()
-    submission.rollback()
-    assert cancelling.result(timeout=PATIENCE) is DONE
+    assert cancelled_during_a_pass(order_id, new_session, commits=False) is DONE
     a_role().run_once()
     to_its_end(order_id)
 
@@ -296,6 +294,22 @@ def test_whatever_a_cancelled_submission_holds_it_ends(body: Any, client: str) -
     was_closed(order_id)
     assert Order.objects.get().customer_id is None
     archive(order_id)
+
+
+@pytest.mark.pattern("O1")
+def test_an_order_that_could_not_be_read_leaves_nothing_that_names_its_customer() -> None:
+    order_id = post(total=1)
+    a_role().run_once()
+    replay_submission(set_aside_id=SetAside.objects.get().pk, by="ada")
+    a_role().run_once()
+    cancelled(order_id)
+    assert SubmissionMessage.objects.get().body["email"] == EMAIL
+    assert [order for order, _ in find_orders(EMAIL, [])] == [order_id]  # so erasing her waits for its end
+    a_role().run_once()
+    was_closed(order_id)
+    order = Order.objects.get()
+    assert (order.email, order.data, order.title, order.attributes) == ("", {}, "", [])
+    assert find_orders(EMAIL, []) == []
 
 
 # Operators.

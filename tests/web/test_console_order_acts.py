@@ -65,6 +65,8 @@ def test_an_order_that_is_not_inserted_is_cancelled_on_its_page(desk: Desk, body
     a_role().run_once()
     assert stored(order_id).process_state == "compensated"  # the catalogue has none of its products
     assert client.get(at).status_code == 200
+    for query in ({"q": order_id.hex[-8:]}, {"state": "compensated"}):
+        assert at in client.get("/console/orders/", query).content.decode()
 
 
 def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:

@@ -279,10 +279,10 @@ def cancel(order_id: UUID) -> bool | None:
     recalled = run(
         """
         WITH recalled AS (
-            DELETE FROM orders_setaside WHERE order_id = %s RETURNING order_id, client, body, posted_at, replayed_at
+            DELETE FROM orders_setaside WHERE order_id = %s RETURNING order_id, client, body, replayed_at
         )
-        INSERT INTO orders_submissionmessage (order_id, client, body, posted_at, goal)
-        SELECT order_id, client, body, posted_at, %s
+        INSERT INTO orders_submissionmessage (order_id, client, body, goal)
+        SELECT order_id, client, body, %s
           FROM recalled
          WHERE replayed_at IS NULL
         """,
