@@ -1,11 +1,11 @@
-"""Middleware for every request: a request id, no odd method, no NUL, a load balancer's probes, the right headers."""
+"""Middleware for every request: a request id, no odd method or url, a load balancer's probes, the right headers."""
 
 import re
 from collections.abc import Callable
 
 import structlog
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
@@ -19,6 +19,7 @@ METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 WITHOUT_CONTENT = (204, 304)
 NUL = re.compile("%00|\x00")
 
+API = ("/api/", "/callbacks/")
 PERSONAL = ("/account/", "/console/", "/admin/")
 """What is under these paths, and the API's, is stored by no cache unless its view says otherwise."""
 
@@ -85,17 +86,34 @@ def known_methods(get_response: Handler) -> Handler:
     return middleware
 
 
+def no_misspelt_api(get_response: Handler) -> Handler:
+    """Answers 404 to a url that is meant for the API but does not begin as its urls do, such as `/API/…` and `/api`.
+    Otherwise Django would redirect some of them, and show its own page of the others where DEBUG is on."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if concerns_api(request.path_info) and not request.path_info.startswith(API):
+            return _refuse(request, 404, Http404("no url of the API begins like this"))
+        return get_response(request)
+
+    return middleware
+
+
 def no_nul(get_response: Handler) -> Handler:
     """Answers 400 to a NUL character in a url: the database takes none, and no page has a use for one."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if "\x00" in request.path_info or NUL.search(request.META.get("QUERY_STRING", "")):
-            # Not raised: Django would log it with a traceback, and anybody can send as many as she likes.
-            answer: Callable[..., HttpResponseBase] = get_resolver().resolve_error_handler(400)
-            return answer(request, BadRequest("the url has a NUL character"))
+            return _refuse(request, 400, BadRequest("the url has a NUL character"))
         return get_response(request)
 
     return middleware
+
+
+def _refuse(request: HttpRequest, status: int, error: Exception) -> HttpResponseBase:
+    """The project's page for this error. It is not raised: Django would log it with a traceback, and anybody can send
+    as many such requests as she likes."""
+    answer: Callable[..., HttpResponseBase] = get_resolver().resolve_error_handler(status)
+    return answer(request, error)
 
 
 def no_length_without_content(get_response: Handler) -> Handler:

@@ -52,6 +52,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "sasweb.middleware.known_methods",
     "sasweb.middleware.no_nul",
+    "sasweb.middleware.no_misspelt_api",
     "sasweb.middleware.probes",
     "sasweb.middleware.no_length_without_content",
     "whitenoise.middleware.WhiteNoiseMiddleware",

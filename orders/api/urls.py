@@ -2,7 +2,6 @@
 
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.urls.converters import StringConverter
-from django.views.decorators.common import no_append_slash
 
 from orders.api import operator_urls, problem_pages, views
 from orders.api.docs_page import Docs
@@ -43,5 +42,5 @@ urlpatterns = [
     path("docs/", Docs.as_view(), name="docs"),
     path("problems/", problem_pages.ProblemList.as_view(), name="problems"),
     path("problems/<str:code>", problem_pages.ProblemPage.as_view(), name="problem"),
-    re_path("^", no_append_slash(views.UnknownRoute.as_view()), name="unknown"),
+    re_path("^", views.UnknownRoute.as_view(), name="unknown"),
 ]

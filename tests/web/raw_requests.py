@@ -33,12 +33,11 @@ def request(
     return head + b"".join(line + LINE_END for line in headers) + LINE_END + body
 
 
-def send(server: Server, *pieces: bytes) -> RawAnswer:
+def send(server: Server, sent: bytes, *, method: str = "GET") -> RawAnswer:
     """Sends these bytes on a connection of their own, and reads until the end of the first answer."""
     with server.connect() as connection:
-        for piece in pieces:
-            connection.sendall(piece)
-        return read_answer(connection)
+        connection.sendall(sent)
+        return read_answer(connection, method=method)
 
 
 def read_answer(connection: socket.socket, *, method: str = "GET") -> RawAnswer:

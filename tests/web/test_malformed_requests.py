@@ -80,10 +80,6 @@ BY_DJANGO = {
     "a method that a callback does not know": (request(b"/callbacks/x", method=b"FOO"), "method_not_allowed"),
     "another host": (request(PRODUCTS, host=b"Host: evil.example\r\n"), "malformed_request"),
     "a host that is none": (request(PRODUCTS, host=b"Host: a b\r\n"), "malformed_request"),
-    "another host, beside the API": (
-        request(b"//api/v1/products", host=b"Host: evil.example\r\n"),
-        "malformed_request",
-    ),
     "two slashes": (request(b"//api/v1/products"), "not_found"),
     "capitals": (request(b"/API/v1/products"), "not_found"),
     "the API without a slash": (request(b"/api"), "not_found"),
@@ -150,6 +146,29 @@ def test_django_refuses_with_a_problem_and_the_next_request_is_answered(
         )
         connection.sendall(request(b"/healthz"))
         assert read_answer(connection).body == b"ok\n"
+
+
+def test_a_page_and_a_head_get_what_they_can_read(server: Server) -> None:
+    page = send(server, request(b"/", b"X A: 1"))
+    assert (page.status, page.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert (page.body, page.headers["x-content-type-options"]) == (b"X A\n", "nosniff")
+    head = send(server, request(PRODUCTS, b"X A: 1", method=b"HEAD"), method="HEAD")
+    assert (head.status, head.headers["content-type"]) == (400, "application/problem+json")
+    assert int(head.headers["content-length"]) > 0
+
+
+def test_the_answer_to_a_broken_body_has_the_id_of_its_request(server: Server) -> None:
+    problem = assert_problem(
+        send(server, post(CHUNKED, b"X-Request-ID: my-own-id", body=b"zz\r\n")), "malformed_request"
+    )
+    assert problem["request_id"] == "my-own-id"
+    assert problem["detail"] == "The request is not valid HTTP: Invalid character in chunk size."
+
+
+def test_a_request_to_become_a_websocket_is_answered_like_any_other(server: Server) -> None:
+    upgrade = (b"Upgrade: websocket", b"Connection: Upgrade", b"Sec-WebSocket-Version: 13")
+    answer = send(server, request(PRODUCTS, *upgrade, b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="))
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
 
 
 def test_the_problems_name_the_servers_limits() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from django.db import InterfaceError, OperationalError
@@ -27,6 +28,16 @@ PROBLEM = "application/problem+json"
 @pytest.mark.parametrize("method", ["get", "post", "delete", "put"])
 def test_an_unknown_url_is_not_found(anybody: APIClient, method: str, path: str) -> None:
     assert_problem(getattr(anybody, method)(path), "not_found")
+
+
+@pytest.mark.parametrize("path", ["/api", "/API/v1/orders", "/Api/"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_misspelt_url_of_the_api_is_not_found(
+    anybody: APIClient, settings: Any, debug: bool, path: str
+) -> None:
+    settings.DEBUG = debug
+    for method in ("GET", "POST", "FOO"):
+        assert_problem(anybody.generic(method, path), "not_found")
 
 
 def test_an_unknown_url_outside_the_api_gets_an_html_page(client: Client) -> None:
