@@ -14,7 +14,7 @@ from orders.models import Alert, AlertGroup, AuditEntry, BulkAction, Circuit, Ev
 from orders.selectors.desk.confirmation import WORD
 from tests.support.factories import make_order, make_purchase, step_of
 from tests.support.people import api_client, person, signed_in, token_of
-from tests.web.helpers import assert_problem, mistakes
+from tests.web.helpers import assert_problem, mistakes, place
 
 pytestmark = pytest.mark.django_db
 
@@ -96,6 +96,16 @@ def test_only_where_nothing_must_be_said_is_there_no_need_of_a_body(operator: AP
         "pause": 400,
     }
     assert mistakes(answers["pause"]) == ["/reason"]
+
+
+def test_an_order_that_is_not_received_yet_is_not_one_that_does_not_exist(
+    operator: APIClient, ada: APIClient
+) -> None:
+    body = {"reason": "by phone", "confirm": "cancel"}
+    placed = place(ada)["id"]
+    problem = assert_problem(operator.post(f"{API}/orders/{placed}/compensate", body), "act_refused")
+    assert "has not been received yet" in problem["detail"]
+    assert_problem(operator.post(f"{API}/orders/{uuid7()}/compensate", body), "not_found")
 
 
 @pytest.mark.parametrize("path", ["alerts", "alerts/groups", "bulk-actions/1", "decisions"])
