@@ -38,6 +38,7 @@ from orders.selectors.desk.alerts import open_alerts, orders_of_group
 from orders.selectors.desk.bulk import find_action
 from orders.selectors.desk.decisions import has_order_compensated, open_decisions
 from orders.selectors.desk.order_rows import find_step
+from orders.selectors.orders import order_exists
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.answers import AnswerError
@@ -168,7 +169,7 @@ class ActView(OperatorView):
         try:
             result = self.act(actor=actor(request), **target, **values)
         except NoSuchOrderError as error:
-            raise NotFound from error
+            raise _problem_of_missing(target) from error
         if result.status is ResultStatus.REFUSED:
             raise _refusal(result)
         return Response(
@@ -181,6 +182,14 @@ class ActView(OperatorView):
 
     def check_scope(self, request: Request, target: dict[str, Any], values: dict[str, Any]) -> None:
         """Raises `MissingScopeError` if what is asked for needs a scope beyond that of the view."""
+
+
+def _problem_of_missing(target: dict[str, Any]) -> Exception:
+    """What is wrong with an act on an order that is not in the state store."""
+    if "order_id" in target and order_exists(target["order_id"]):
+        detail = "The order is not under way: it is still to be received, was set aside, or is archived."
+        return ProblemError("act_refused", detail)
+    return NotFound()
 
 
 def _refusal(result: Result) -> ProblemError:

@@ -58,6 +58,12 @@ PROBLEM_SCHEMA = {
 }
 
 
+REQUEST_ID = {
+    "description": "The ID of the request, which is also in our log: yours, if you sent one of this form.",
+    "required": True,
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
+}
+
 NUMBER = {"type": "integer", "format": "int64", "minimum": 0, "maximum": LARGEST_ID}
 """The schema of the ID of a row."""
 
@@ -125,13 +131,19 @@ def _takes_nothing(field: Any) -> bool:
 
 def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Adds problem responses to each operation, with an example of each code."""
-    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components["headers"] = {"RequestID": REQUEST_ID}
     for operations in result["paths"].values():
         for operation in operations.values():
             codes = dict.fromkeys((*operation.pop(OPERATION_PROBLEMS, ()), *_common_codes(operation)))
             for status in sorted({PROBLEMS[code].status for code in codes}):
                 here = [code for code in codes if PROBLEMS[code].status == status]
                 operation["responses"][str(status)] = _response(here)
+            for response in operation["responses"].values():
+                response.setdefault("headers", {})["X-Request-ID"] = {
+                    "$ref": "#/components/headers/RequestID"
+                }
     return result
 
 

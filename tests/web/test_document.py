@@ -141,6 +141,11 @@ def test_every_operation_with_a_body_may_refuse_its_size_and_type(operations: Ma
     assert not {"403", "404"} & operations["list_products"]["responses"].keys()
 
 
+def test_every_answer_has_the_id_of_its_request(operations: Mapping[str, Any]) -> None:
+    answers = [answer for operation in operations.values() for answer in operation["responses"].values()]
+    assert all(answer["headers"]["X-Request-ID"] for answer in answers)
+
+
 @pytest.mark.django_db
 def test_the_webhook_is_what_the_outbox_posts(document: Mapping[str, Any], settings: Any) -> None:
     settings.CONFIG = replace(settings.CONFIG, alert_webhook_url="https://chat.example.com/hook")

@@ -16,7 +16,7 @@ from orders.selectors.desk.confirmation import WORD
 from tests.support.factories import make_order, make_purchase, step_of
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.support.submissions import BODY, a_role
-from tests.web.helpers import assert_problem, mistakes
+from tests.web.helpers import assert_problem, mistakes, place
 
 pytestmark = pytest.mark.django_db
 
@@ -98,6 +98,18 @@ def test_only_where_nothing_must_be_said_is_there_no_need_of_a_body(operator: AP
         "pause": 400,
     }
     assert mistakes(answers["pause"]) == ["/reason"]
+
+
+def test_an_order_that_is_not_under_way_is_not_one_that_does_not_exist(
+    operator: APIClient, ada: APIClient
+) -> None:
+    placed = place(ada)["id"]
+    decision = {"choice": "approve", "note": "by phone"}
+    problem = assert_problem(
+        operator.post(f"{API}/orders/{placed}/steps/approve/decision", decision), "act_refused"
+    )
+    assert problem["detail"].startswith("The order is not under way")
+    assert_problem(operator.post(f"{API}/orders/{uuid7()}/steps/approve/decision", decision), "not_found")
 
 
 @pytest.mark.parametrize("path", ["alerts", "alerts/groups", "bulk-actions/1", "decisions"])
