@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from orders.models import Order
 from orders.vocabulary import TokenScope
 from tests.architecture.source import ROOT
 from tests.support.people import token_of
@@ -172,6 +173,9 @@ def test_every_example_of_the_guide_prints_what_it_shows(reader: Reader, system:
             assert language in ("sh", "python")
             printed = reader.run(language, text)
     assert shown > 10
+    keys = set(re.findall(r"invoice-\d+", GUIDE))
+    system.acknowledged = list(Order.objects.values_list("pk", flat=True))
+    assert len(system.acknowledged) == len(keys), "a key stands for one order"
     system.check()
 
 
