@@ -16,7 +16,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
 from orders.engine.runtime.sql import fetch
-from orders.models import ArchivedOrder, Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.models import ArchivedOrder, Event, Order, SetAside, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
@@ -24,10 +24,10 @@ from orders.selectors.customer_order import (
     public_error,
     queued_order,
     set_aside_order,
-    stored_orders,
     version_of,
 )
 from orders.selectors.paging import Page, Position, older_than, page_of
+from orders.selectors.stored_orders import stored_order, stored_orders
 from orders.vocabulary import ProcessState
 
 LOOKS = 2
@@ -59,11 +59,10 @@ def order(*, order_id: UUID, customer_id: int) -> CustomerOrder | None:
     """One of this customer's orders, wherever it is; None if there is none."""
     client = client_of(customer_id)
     for _ in range(LOOKS):
+        if stored := stored_order(order_id, customer_id=customer_id):
+            return stored
         # The version is read before the data that it describes: a change in between makes the next version differ.
         events = last_events([order_id])
-        stored = list(Order.objects.filter(pk=order_id, customer_id=customer_id))
-        if views := stored_orders(stored, events):
-            return views[0]
         if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():
             return queued_order(message, events)
         aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
@@ -132,7 +131,7 @@ def orders(
 ) -> Page[CustomerOrder]:
     """A customer's orders before a position, or only those about a subject, newest first by the time they were placed.
 
-    An order keeps that time wherever it moves. Eight statements, whatever the `limit`.
+    An order keeps that time wherever it moves. At most five statements, whatever the `limit`.
     """
     client = client_of(customer_id)
     queued: list[SubmissionMessage] = []
@@ -143,12 +142,19 @@ def orders(
     if state in (None, ProcessState.ERROR):
         waiting = SetAside.objects.filter(client=client, replayed_at__isnull=True)
         aside = list(_submitted(waiting, before, placed_after, subject)[: limit + 1])
-    stored = list(_stored(customer_id, before, state, placed_after, subject)[: limit + 1])
-    ids = [*(row.order_id for row in queued), *(row.order_id for row in aside), *(row.pk for row in stored)]
-    events = last_events(ids)
+    submitted_ids = [*(row.order_id for row in queued), *(row.order_id for row in aside)]
+    events = last_events(submitted_ids) if submitted_ids else {}
     views = {message.order_id: _as_placed(queued_order(message, events), message) for message in queued}
     views |= {row.order_id: _as_placed(set_aside_order(row, events), row) for row in aside}
-    views |= {view.id: view for view in stored_orders(stored, events)}
+    stored = stored_orders(
+        customer_id=customer_id,
+        limit=limit + 1,
+        before=before,
+        state=state,
+        placed_after=placed_after,
+        subject=subject,
+    )
+    views |= {view.id: view for view in stored}
     archived = _archived(customer_id, before, state, placed_after, subject)[: limit + 1]
     archived_views = (archived_orders.customer_order(archived_orders.opened(row)) for row in archived)
     views |= {view.id: view for view in archived_views if view is not None}
@@ -187,22 +193,6 @@ def _submitted(
 def _as_placed(view: CustomerOrder, row: Model) -> CustomerOrder:
     """The view with the time that its row is listed by."""
     return replace(view, placed_at=getattr(row, "placed_at"))  # noqa: B009 - an annotation
-
-
-def _stored(
-    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None, subject: str
-) -> QuerySet[Order]:
-    orders = Order.objects.filter(customer_id=customer_id)
-    if before:
-        orders = orders.filter(older_than(before, time="placed_at", order_id="pk"))
-    if placed_after:
-        orders = orders.filter(placed_at__gt=placed_after)
-    if subject:
-        orders = orders.filter(subject=subject)
-    if state:
-        in_state = OrderProcess.objects.filter(process_state=state).values("order_id")
-        orders = orders.filter(pk__in=in_state)
-    return orders.order_by("-placed_at", "-pk")
 
 
 def _archived(

@@ -18,9 +18,9 @@ from orders.selectors.customer_order import (
     order_data,
     queued_order,
     set_aside_order,
-    stored_orders,
 )
 from orders.selectors.orders import LOOKS, client_of
+from orders.selectors.stored_orders import stored_order
 from orders.vocabulary import EventKind, ProcessState
 
 GUEST = "guest"
@@ -82,16 +82,16 @@ def order_of_guest(*, order_id: UUID) -> TrackedOrder | None:
 
 def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrder | None:
     for _ in range(LOOKS):
-        # The version is read before the data that it describes, as in `orders.selectors.orders.order`.
-        events = last_events([order_id])
         order = Order.objects.filter(pk=order_id, customer_id=customer_id).first()
-        if order and (views := stored_orders([order], events)):
+        if order and (view := stored_order(order_id, customer_id=customer_id)):
             return TrackedOrder(
-                order=views[0],
+                order=view,
                 email=order.email,
                 data=order_data(order),
                 occurrences=_occurrences(order_id),
             )
+        # The version is read before the data that it describes, as in `orders.selectors.orders.order`.
+        events = last_events([order_id])
         if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():
             return _described(queued_order(message, events), message.body)
         aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
