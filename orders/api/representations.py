@@ -1,18 +1,23 @@
 """What the API sends to clients: the selectors' dataclasses as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
+from orders.api.rendering import Member, members_of, write_members
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
 from orders.vocabulary import Goal, ProcessState, StepStatus
 from orders.wording.customers.stages import STATES
+
+NOBODY = UUID(int=0)
+"""Stands for an order's id in a path."""
 
 
 class Out(serializers.Serializer[Any]):
@@ -27,8 +32,15 @@ class Out(serializers.Serializer[Any]):
         return rendered
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        values = super().to_representation(instance)
-        return {name: value for name, value in values.items() if value is not None or name not in self.sparse}
+        return {
+            name: value
+            for name, value in write_members(self._members, instance)
+            if value is not None or name not in self.sparse
+        }
+
+    @cached_property
+    def _members(self) -> Sequence[Member]:
+        return members_of(self.fields.values())
 
 
 class MoneyOut(Out):
@@ -114,8 +126,8 @@ class OrderOut(Out):
     def get_links(self, order: CustomerOrder) -> Mapping[str, str]:
         return {
             "self": order_url(order.id),
-            "events": reverse("api:order-events", args=[order.id]),
-            "progress": reverse("api:order-progress", args=[order.id]),
+            "events": order_link("order-events", order.id),
+            "progress": order_link("order-progress", order.id),
         }
 
 
@@ -185,4 +197,16 @@ MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, old
 
 def order_url(order_id: UUID) -> str:
     """The path of an order."""
-    return reverse("api:order", args=[order_id])
+    return order_link("order", order_id)
+
+
+def order_link(name: str, order_id: UUID) -> str:
+    """The path of an order's page of the API that has this name."""
+    return _pattern(name, get_script_prefix()).replace(str(NOBODY), str(order_id))
+
+
+@cache
+def _pattern(name: str, _prefix: str) -> str:
+    """The path for no order in particular, with the server's own prefix. Making a path takes Django longer than all
+    else that is written of an order."""
+    return reverse(f"api:{name}", args=[NOBODY])
