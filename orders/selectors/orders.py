@@ -8,12 +8,10 @@ every place, in the order in which an order moves through them, so that one that
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Case, DateTimeField, F, Func, Model, Q, QuerySet, When
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models import Model
 
 from orders.engine.runtime.sql import fetch
 from orders.models import ArchivedOrder, Event, Order, SetAside, SubmissionMessage
@@ -26,8 +24,8 @@ from orders.selectors.customer_order import (
     set_aside_order,
     version_of,
 )
-from orders.selectors.paging import Page, Position, older_than, page_of
-from orders.selectors.stored_orders import stored_order, stored_orders
+from orders.selectors.paging import Page, Position, page_of
+from orders.selectors.stored_orders import Selection, stored_order, stored_orders
 from orders.vocabulary import ProcessState
 
 LOOKS = 2
@@ -35,7 +33,20 @@ LOOKS = 2
 
 MOMENT = r"^[12]\d{3}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$"
 """A time with an offset, as the shop writes it into a submission, between the years 1000 and 2999."""
-_Submitted = TypeVar("_Submitted", SubmissionMessage, SetAside)
+_NEWEST = "ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
+QUEUED = f"""
+    SELECT * FROM (SELECT *, {{placed_at}} FROM orders_submissionmessage WHERE client = %(client)s::text) AS submitted
+     WHERE {{conditions}} {_NEWEST}
+"""
+ASIDE = f"""
+    SELECT *
+      FROM (SELECT *, {{placed_at}} FROM orders_setaside
+             WHERE client = %(client)s::text AND replayed_at IS NULL) AS submitted
+     WHERE {{conditions}} {_NEWEST}
+"""
+ARCHIVED = f"""
+    SELECT * FROM orders_archivedorder WHERE customer_id = %(customer_id)s::int AND {{conditions}} {_NEWEST}
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,29 +144,30 @@ def orders(
 
     An order keeps that time wherever it moves. At most five statements, whatever the `limit`.
     """
-    client = client_of(customer_id)
+    selection = Selection(
+        customer_id=customer_id,
+        limit=limit + 1,
+        before=before,
+        placed_after=placed_after,
+        state=state,
+        subject=subject,
+    )
+    values = {**selection.values, "client": client_of(customer_id)}
     queued: list[SubmissionMessage] = []
     aside: list[SetAside] = []
     if state in (None, ProcessState.PENDING):
-        messages = SubmissionMessage.objects.filter(client=client)
-        queued = list(_submitted(messages, before, placed_after, subject)[: limit + 1])
+        queued = list(SubmissionMessage.objects.raw(QUEUED.format(**_submitted(selection)), values))
     if state in (None, ProcessState.ERROR):
-        waiting = SetAside.objects.filter(client=client, replayed_at__isnull=True)
-        aside = list(_submitted(waiting, before, placed_after, subject)[: limit + 1])
+        aside = list(SetAside.objects.raw(ASIDE.format(**_submitted(selection)), values))
     submitted_ids = [*(row.order_id for row in queued), *(row.order_id for row in aside)]
     events = last_events(submitted_ids) if submitted_ids else {}
     views = {message.order_id: _as_placed(queued_order(message, events), message) for message in queued}
     views |= {row.order_id: _as_placed(set_aside_order(row, events), row) for row in aside}
-    stored = stored_orders(
-        customer_id=customer_id,
-        limit=limit + 1,
-        before=before,
-        state=state,
-        placed_after=placed_after,
-        subject=subject,
+    views |= {view.id: view for view in stored_orders(selection)}
+    conditions = selection.conditions(
+        order_id="order_id", subject="subject = %(subject)s::text", state="state"
     )
-    views |= {view.id: view for view in stored}
-    archived = _archived(customer_id, before, state, placed_after, subject)[: limit + 1]
+    archived = ArchivedOrder.objects.raw(ARCHIVED.format(conditions=conditions), values)
     archived_views = (archived_orders.customer_order(archived_orders.opened(row)) for row in archived)
     views |= {view.id: view for view in archived_views if view is not None}
     return page_of(sorted(views.values(), key=position_of, reverse=True), limit)
@@ -166,46 +178,22 @@ def position_of(order: CustomerOrder) -> Position:
     return Position(order.placed_at, order.id)
 
 
-class _IsMoment(Func):
-    """Whether PostgreSQL can read a text as a time."""
-
-    template = "pg_input_is_valid(%(expressions)s, 'timestamp with time zone')"
-    output_field = BooleanField()
-
-
-def _submitted(
-    rows: QuerySet[_Submitted], before: Position | None, placed_after: datetime | None, subject: str
-) -> QuerySet[_Submitted]:
-    """Submissions with the time at which their order was placed, which is in their body if they are orders at all."""
-    text = KT("body__placed_at")
-    is_moment = Q(text__regex=MOMENT) & Q(_IsMoment(F("text")))
-    placed_at = Case(When(is_moment, then=Cast(F("text"), DateTimeField())), default=F("posted_at"))
-    rows = rows.annotate(text=text).annotate(placed_at=placed_at)
-    if before:
-        rows = rows.filter(older_than(before, time="placed_at", order_id="order_id"))
-    if placed_after:
-        rows = rows.filter(placed_at__gt=placed_after)
-    if subject:
-        rows = rows.filter(body__subject=subject)
-    return rows.order_by("-placed_at", "-order_id")
+def _submitted(selection: Selection) -> Mapping[str, str]:
+    """The parts of a statement that reads submissions. The time at which an order was placed is in their body, if they
+    are orders at all."""
+    text = "body ->> 'placed_at'"
+    is_moment = f"{text} ~ '{MOMENT}' AND pg_input_is_valid({text}, 'timestamp with time zone')"
+    return {
+        "placed_at": f"CASE WHEN {is_moment} THEN ({text})::timestamptz ELSE posted_at END AS placed_at",
+        "conditions": selection.conditions(
+            order_id="order_id", subject="body -> 'subject' = to_jsonb(%(subject)s::text)"
+        ),
+    }
 
 
 def _as_placed(view: CustomerOrder, row: Model) -> CustomerOrder:
     """The view with the time that its row is listed by."""
     return replace(view, placed_at=getattr(row, "placed_at"))  # noqa: B009 - an annotation
-
-
-def _archived(
-    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None, subject: str
-) -> QuerySet[ArchivedOrder]:
-    rows = ArchivedOrder.objects.filter(customer_id=customer_id)
-    if before:
-        rows = rows.filter(older_than(before, time="placed_at", order_id="pk"))
-    if placed_after:
-        rows = rows.filter(placed_at__gt=placed_after)
-    if subject:
-        rows = rows.filter(subject=subject)
-    return (rows.filter(state=state) if state else rows).order_by("-placed_at", "-pk")
 
 
 def order_events(*, order_id: UUID, customer_id: int, after: int, limit: int) -> Page[EventView] | None:

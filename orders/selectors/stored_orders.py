@@ -3,7 +3,8 @@
 One statement sees one moment: the version of an order belongs to exactly the data that come with it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -50,50 +51,61 @@ STATEMENT = f"""
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of a customer's orders are listed: those before a position, placed after a time, in a state and about a
+    subject, where these are given."""
+
+    customer_id: int
+    limit: int
+    before: Position | None = None
+    placed_after: datetime | None = None
+    state: str | None = None
+    subject: str = ""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the conditions name."""
+        return {
+            **vars(self),
+            "at": self.before and self.before.at,
+            "id": self.before and self.before.order_id,
+        }
+
+    def conditions(self, *, order_id: str, subject: str, state: str = "") -> str:
+        """The conditions in SQL, but for whose the orders are. `order_id` and `state` are columns, and `subject` is the
+        condition itself."""
+        conditions = ["true"]
+        if self.before:  # the first condition alone is what an index of the time can use
+            conditions.append("placed_at <= %(at)s::timestamptz")
+            conditions.append(f"(placed_at, {order_id}) < (%(at)s::timestamptz, %(id)s::uuid)")
+        if self.placed_after:
+            conditions.append("placed_at > %(placed_after)s::timestamptz")
+        if self.subject:
+            conditions.append(subject)
+        if self.state and state:
+            conditions.append(f"{state} = %(state)s::text")
+        return " AND ".join(conditions)
+
+
 def stored_order(order_id: UUID, *, customer_id: int | None) -> CustomerOrder | None:
     """An order of this customer, or of a guest if that is None; None if there is none."""
-    belongs = "IS NULL" if customer_id is None else "= %(customer)s::int"
-    conditions = ["stored.id = %(order)s::uuid", f"stored.customer_id {belongs}"]
-    views = _read(conditions, {"order": order_id, "customer": customer_id, "limit": 1})
+    belongs = "IS NULL" if customer_id is None else "= %(customer_id)s::int"
+    values = {"order_id": order_id, "customer_id": customer_id, "limit": 1}
+    views = _read(f"stored.id = %(order_id)s::uuid AND stored.customer_id {belongs}", values)
     return views[0] if views else None
 
 
-def stored_orders(
-    *,
-    customer_id: int,
-    limit: int,
-    before: Position | None,
-    state: str | None,
-    placed_after: datetime | None,
-    subject: str,
-) -> list[CustomerOrder]:
-    """A customer's orders before a position, newest first."""
-    conditions = ["stored.customer_id = %(customer)s::int"]
-    if before:
-        conditions += [
-            "stored.placed_at <= %(at)s::timestamptz",
-            "(stored.placed_at, stored.id) < (%(at)s::timestamptz, %(id)s::uuid)",
-        ]
-    if placed_after:
-        conditions.append("stored.placed_at > %(after)s::timestamptz")
-    if subject:
-        conditions.append("stored.subject = %(subject)s::text")
-    if state:
-        conditions.append("process.process_state = %(state)s::text")
-    values = {
-        "customer": customer_id,
-        "limit": limit,
-        "at": before and before.at,
-        "id": before and before.order_id,
-        "after": placed_after,
-        "subject": subject,
-        "state": state,
-    }
-    return _read(conditions, values)
+def stored_orders(selection: Selection) -> list[CustomerOrder]:
+    """The orders of a selection, newest first."""
+    conditions = selection.conditions(
+        order_id="stored.id", subject="stored.subject = %(subject)s::text", state="process.process_state"
+    )
+    return _read(f"stored.customer_id = %(customer_id)s::int AND {conditions}", selection.values)
 
 
-def _read(conditions: Sequence[str], values: Mapping[str, Any]) -> list[CustomerOrder]:
-    return [_view(*row) for row in fetch(STATEMENT.format(conditions=" AND ".join(conditions)), values)]
+def _read(conditions: str, values: Mapping[str, Any]) -> list[CustomerOrder]:
+    return [_view(*row) for row in fetch(STATEMENT.format(conditions=conditions), values)]
 
 
 def _view(*columns: Any) -> CustomerOrder:

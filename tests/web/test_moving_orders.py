@@ -48,8 +48,8 @@ Move = Callable[[], None]
 def between_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, Move], None]:
     """Makes something happen once, just before a table is queried."""
 
-    def arrange(manager: Any, move: Move) -> None:
-        ask, has_moved = manager.filter, []
+    def arrange(manager: Any, move: Move, method: str = "filter") -> None:
+        ask, has_moved = getattr(manager, method), []
 
         def ask_later(*args: Any, **kwargs: Any) -> Any:
             if not has_moved:
@@ -57,7 +57,7 @@ def between_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, Move], No
                 move()
             return ask(*args, **kwargs)
 
-        monkeypatch.setattr(manager, "filter", ask_later)
+        monkeypatch.setattr(manager, method, ask_later)
 
     return arrange
 
@@ -135,5 +135,5 @@ def test_a_list_never_misses_an_order_inserted_meanwhile(
     ada: APIClient, between_queries: Callable[[Any, Move], None]
 ) -> None:
     order = place(ada)
-    between_queries(SetAside.objects, run_submission)
+    between_queries(SetAside.objects, run_submission, "raw")
     assert [order["id"] for order in ada.get("/api/v1/orders").json()["results"]] == [order["id"]]
