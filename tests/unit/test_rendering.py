@@ -1,6 +1,7 @@
 """A response's JSON is what the serializer itself would write."""
 
 import enum
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -10,8 +11,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers
+from rest_framework.renderers import JSONRenderer
 
+from orders.api.rendering import Renderer
 from orders.api.representations import Out
 
 
@@ -119,3 +123,25 @@ def test_what_is_none_is_null_unless_it_is_sparse() -> None:
 def test_a_value_that_is_missing_is_named() -> None:
     with pytest.raises(KeyError, match="number"):
         Inner.render({})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"text": "π\u2028", "number": 1.5, "nothing": None, "colour": Colour.RED, "id": UUID(int=7)},
+        {"lazy": gettext_lazy("Orders"), "price": Decimal("1.50"), "at": datetime(2026, 1, 2, tzinfo=UTC)},
+        {"large": 2**70, "keys": {1: "one"}},
+        [],
+        "",
+    ],
+)
+def test_json_says_the_same_as_that_of_the_framework(data: Any) -> None:
+    assert json.loads(Renderer().render(data)) == json.loads(JSONRenderer().render(data))
+
+
+def test_json_is_indented_for_a_client_that_asks_for_it() -> None:
+    assert Renderer().render({"a": 1}, "application/json; indent=2") == b'{\n  "a": 1\n}'
+
+
+def test_a_response_without_data_has_no_body() -> None:
+    assert Renderer().render(None) == b""
