@@ -6,6 +6,7 @@ some of its threads.
 """
 
 import asyncio
+import contextlib
 import itertools
 import time
 from collections import Counter, deque
@@ -169,8 +170,15 @@ async def send_at_rate(port: int, requests: Sequence[bytes], rate: float, second
 
     async def send(request: bytes, due: float) -> None:
         async with room:
-            connection = take_idle(idle) or await connect(port, next(numbers))
-            statuses[await ask(connection, request)] += 1
+            while connection := take_idle(idle):
+                # The server may close a connection that has been idle while the request is on its way.
+                with contextlib.suppress(ConnectionError):
+                    status = await ask(connection, request)
+                    break
+            else:
+                connection = await connect(port, next(numbers))
+                status = await ask(connection, request)
+            statuses[status] += 1
             times.append((time.perf_counter() - due) * 1000)
             idle.append(connection)
 

@@ -11,16 +11,14 @@ from bench import clients
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n"
 KNOWN = b"HTTP/1.1 304 Not Modified\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nok\n\r\n0\r\n\r\n"
+ENDING = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n."
+"""After this the server closes the connection, which it has not announced."""
 LAST = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nok\n\r\n"
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 ANSWERS = {
-    b"/ok": OK,
-    b"/known": KNOWN,
-    b"/chunked": CHUNKED,
-    b"/last": LAST,
-    b"/stream": STREAM,
-    b"/busy": BUSY,
+    **{b"/ok": OK, b"/known": KNOWN, b"/chunked": CHUNKED, b"/last": LAST},
+    **{b"/ending": ENDING, b"/stream": STREAM, b"/busy": BUSY},
 }
 
 
@@ -48,7 +46,7 @@ async def a_server() -> AsyncIterator[tuple[int, list[bytes]]]:
                 await writer.drain()
                 await asyncio.sleep(0)
                 writer.write(answer[20:])
-                if answer is LAST:
+                if answer in (LAST, ENDING):
                     return
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -80,6 +78,14 @@ def test_requests_at_a_rate_come_as_often_as_that() -> None:
         assert answers.statuses == Counter({200: 100})
         assert len(received) == 100
         assert answers.seconds >= 0.49
+
+    run(test)
+
+
+def test_requests_go_on_when_the_server_closes_idle_connections() -> None:
+    async def test(port: int, received: list[bytes]) -> None:
+        answers = await clients.send_at_rate(port, [get("/ending")], 1_000.0, 0.3)
+        assert answers.statuses == Counter({200: 300})
 
     run(test)
 
