@@ -1,6 +1,6 @@
 """Compares two commits: the throughput and the latency of REF and of the working tree, in turns on this machine.
 
-    .venv/bin/python -m bench compare REF [--only throughput|latency] [--pairs N] [--orders N]
+    .venv/bin/python -m bench compare REF [--only throughput|latency|rest] [--pairs N] [--orders N]
 
 Each commit runs its own benchmark with its own packages, and each run has its own PostgreSQL server. The machine may be
 slower in one minute than in the next, so the commits run in pairs: REF first in one pair, last in the next. What counts
@@ -54,6 +54,9 @@ Pair = tuple[float, float]
 """A measure of REF and the same measure of the working tree, of two runs one after the other."""
 
 RUNS = (Run("throughput", "sasweb", 6_000), Run("latency", "no-op", 100), Run("latency", "sandbox", 100))
+WHEN_ASKED = tuple(Run("rest", row, 1_000) for row in ("known read", "read", "order", "list of 50"))
+"""Earlier commits do not have them."""
+NAMES = sorted({run.name for run in (*RUNS, *WHEN_ASKED)})
 
 
 def check_out(ref: str, folder: Path, *, repository: Path = ROOT) -> None:
@@ -101,6 +104,12 @@ def read_measures(run: Run, output: str) -> Measures:
             f"{run.only}: {column} (ms)": tables.number(cell)
             for column, cell in row.items()
             if column != "orders"
+        }
+    if run.name == "rest":
+        return {
+            f"{run.only}: {column}": tables.number(cell)
+            for column, cell in row.items()
+            if cell and column != "aim"
         }
     times = [float(milliseconds) for milliseconds in PROCESSOR_TIME.findall(output)]
     return {
@@ -151,15 +160,18 @@ def main() -> None:
     """Compares the commits and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench compare", description=__doc__.partition("\n")[0])
     parser.add_argument("ref", metavar="REF", type=commit_of, help="the commit to compare with")
-    parser.add_argument("--only", choices=sorted({run.name for run in RUNS}), help="both by default")
+    parser.add_argument("--only", choices=NAMES, help="throughput and latency by default")
     parser.add_argument("--pairs", type=int, default=5, help="how often both run; %(default)s by default")
     defaults = ", ".join(
-        f"{orders} of {name}" for name, orders in {run.name: run.orders for run in RUNS}.items()
+        f"{orders} of {name}"
+        for name, orders in {run.name: run.orders for run in (*RUNS, *WHEN_ASKED)}.items()
     )
     parser.add_argument("--orders", type=int, help=f"of each run; {defaults} by default")
     options = parser.parse_args()
     runs = [
-        run._replace(orders=options.orders or run.orders) for run in RUNS if options.only in (None, run.name)
+        run._replace(orders=options.orders or run.orders)
+        for run in (*RUNS, *WHEN_ASKED)
+        if run.name == options.only or (options.only is None and run in RUNS)
     ]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         check_out(options.ref, Path(folder))

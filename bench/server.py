@@ -12,11 +12,12 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import transaction
 
-from bench import noop
+from bench import machine, noop
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import fetch, run
 from orders.models import AgentInstance, OrderProcess
+from sasweb.launcher import children
 from tests.support.system import Process, database_url
 from tests.support.wait import until
 
@@ -70,6 +71,24 @@ def fill_at_once(count: int, workflow: Workflow = noop.FOUR) -> float:
 def database_time() -> float:
     """The database's clock, in seconds."""
     return float(fetch("SELECT extract(epoch FROM clock_timestamp())")[0][0])
+
+
+def processor_seconds() -> float:
+    """Processor seconds that PostgreSQL has used so far, with all its sessions. It must run on this machine."""
+    session = children.read_stat(fetch("SELECT pg_backend_pid()")[0][0])
+    assert session is not None
+    postmaster = session.parent
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    stats = [stat for pid in pids if (stat := children.read_stat(pid)) and stat.parent == postmaster]
+    return machine.processor_seconds(postmaster, with_ended_children=True) + sum(
+        _seconds_of_session(stat.pid) for stat in stats
+    )
+
+
+def _seconds_of_session(pid: int) -> float:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return machine.processor_seconds(pid)
+    return 0.0  # it has ended, and its seconds are among those of the postmaster's ended children
 
 
 @contextlib.contextmanager

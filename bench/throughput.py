@@ -9,17 +9,14 @@ folder. One that cannot be installed or run is left out. Everybody has a warm-up
 """
 
 import argparse
-import contextlib
 import pstats
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from bench import machine, server, tables
 from bench.contenders import contest
 from bench.contenders.environments import Unavailable
 from orders.engine.runtime.sql import fetch
-from sasweb.launcher import children
 from tests.support.system import Process, database_url
 
 STEPS = 4
@@ -80,23 +77,11 @@ NAMES = (*OURS, *contest.CONTENDERS)
 
 def processor_times(host: Process, schedulers: Sequence[Process]) -> dict[str, float]:
     """Processor seconds that each part has used so far."""
-    session = children.read_stat(fetch("SELECT pg_backend_pid()")[0][0])
-    assert session is not None
-    postmaster = session.parent
-    servers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    stats = [stat for pid in servers if (stat := children.read_stat(pid)) and stat.parent == postmaster]
     return {
         "scheduling": sum(machine.processor_seconds(scheduler.pid) for scheduler in schedulers),
         "the agent host": machine.processor_seconds(host.pid),
-        "PostgreSQL": machine.processor_seconds(postmaster, with_ended_children=True)
-        + sum(_seconds_of_server(stat.pid) for stat in stats),
+        "PostgreSQL": server.processor_seconds(),
     }
-
-
-def _seconds_of_server(pid: int) -> float:
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return machine.processor_seconds(pid)
-    return 0.0  # its session has ended, and its seconds are among those of the postmaster's ended children
 
 
 def warm_up(count: int) -> int:

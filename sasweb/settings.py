@@ -229,7 +229,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["orders.api.scopes.MayUseScope"],
     "DEFAULT_THROTTLE_CLASSES": ["orders.api.throttling.LimitThrottle"],
     "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["orders.api.rendering.Renderer"],
     "DEFAULT_SCHEMA_CLASS": "orders.api.schema.ExactSchema",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "orders.api.negotiation.Negotiation",
     "DEFAULT_METADATA_CLASS": "orders.api.negotiation.NoMetadata",

@@ -1,19 +1,24 @@
 """What the API sends to clients: the selectors' dataclasses as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
+from orders.api.rendering import Member, members_of, write_members
 from orders.business import registry
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StatusKind, StepStatus, WaitingFor
 from orders.wording.customers.stages import STATES
+
+NOBODY = UUID(int=0)
+"""Stands for an order's id in a path."""
 
 
 class Out(serializers.Serializer[Any]):
@@ -28,8 +33,15 @@ class Out(serializers.Serializer[Any]):
         return rendered
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        values = super().to_representation(instance)
-        return {name: value for name, value in values.items() if value is not None or name not in self.sparse}
+        return {
+            name: value
+            for name, value in write_members(self._members, instance)
+            if value is not None or name not in self.sparse
+        }
+
+    @cached_property
+    def _members(self) -> Sequence[Member]:
+        return members_of(self.fields.values())
 
 
 class StepName(serializers.CharField):
@@ -148,8 +160,8 @@ class OrderOut(Out):
         own = kind.client_links if kind and order.waiting_for is WaitingFor.CUSTOMER else {}
         return {
             "self": order_url(order.id),
-            "events": reverse("api:order-events", args=[order.id]),
-            "progress": reverse("api:order-progress", args=[order.id]),
+            "events": order_link("order-events", order.id),
+            "progress": order_link("order-progress", order.id),
             **{name: reverse(f"api:{url}", args=[order.id]) for name, url in own.items()},
         }
 
@@ -228,4 +240,16 @@ MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, old
 
 def order_url(order_id: UUID) -> str:
     """The path of an order."""
-    return reverse("api:order", args=[order_id])
+    return order_link("order", order_id)
+
+
+def order_link(name: str, order_id: UUID) -> str:
+    """The path of an order's page of the API that has this name."""
+    return _pattern(name, get_script_prefix()).replace(str(NOBODY), str(order_id))
+
+
+@cache
+def _pattern(name: str, _prefix: str) -> str:
+    """The path for no order in particular, with the server's own prefix. Making a path takes Django longer than all
+    else that is written of an order."""
+    return reverse(f"api:{name}", args=[NOBODY])

@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.business.profiles import read_submitted
 from orders.fields.money import Money
-from orders.models import Event, Order, OrderLine, OrderProcess, SetAside, StepState, SubmissionMessage
+from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
 from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
 from orders.vocabulary import Goal, ProcessState, WaitingFor, WaitKind
 
@@ -99,6 +97,25 @@ class CustomerOrder:
         return self.is_archived or self.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED)
 
 
+class StoredRow(NamedTuple):
+    """The columns of an order and of its process."""
+
+    pk: UUID
+    subject: str
+    title: str
+    currency: str
+    total: int | None
+    placed_at: datetime
+    inserted_at: datetime
+    promised_by: datetime | None
+    workflow: str
+    version: int
+    process_state: str
+    goal: str
+    failure_count: int
+    complete_by: datetime | None
+
+
 class LastEvent(NamedTuple):
     """The id and the time of an order's last event."""
 
@@ -128,25 +145,9 @@ def version_of(last_event: int, state: str) -> str:
     return f"{last_event}-{state}"
 
 
-def stored_orders(rows: Sequence[Order], events: LastEvents) -> list[CustomerOrder]:
-    """Orders in the orders database. Three statements, however many."""
-    if not rows:
-        return []
-    ids = [row.pk for row in rows]
-    # Processes are read before steps, so that every step of an order read as "processed" is completed.
-    processes = OrderProcess.objects.in_bulk(ids)
-    steps = _steps(ids, {row.pk: row.goal for row in processes.values()})
-    lines = _lines(rows)
-    return [
-        described_order(row, processes[row.pk], steps.get(row.pk, ()), lines.get(row.pk, ()), events)
-        for row in rows
-        if row.pk in processes
-    ]
-
-
 def described_order(
-    order: Order,
-    process: OrderProcess,
+    order: Order | StoredRow,
+    process: OrderProcess | StoredRow,
     steps: Sequence[CustomerStep],
     lines: Sequence[CustomerLine],
     events: LastEvents,
@@ -171,29 +172,6 @@ def described_order(
         workflow_version=process.version,
         promised_by=order.promised_by,
     )
-
-
-def _lines(orders: Sequence[Order]) -> dict[UUID, list[CustomerLine]]:
-    currencies = {order.pk: order.currency for order in orders}
-    rows = OrderLine.objects.filter(order_id__in=currencies).order_by("order_id", "pk")
-    fields = rows.values_list("order_id", "sku", "title", "quantity", "unit_price")
-    return {
-        order_id: [
-            customer_line(sku, title, quantity, price, currencies[order_id])
-            for _, sku, title, quantity, price in group
-        ]
-        for order_id, group in groupby(fields, key=itemgetter(0))
-    }
-
-
-def _steps(ids: Sequence[UUID], goals: Mapping[UUID, str]) -> dict[UUID, list[CustomerStep]]:
-    """The steps of each order that has a goal, in their workflow's order."""
-    rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position", "id").values()
-    return {
-        order_id: [customer_step(step, goals[order_id]) for step in group]
-        for order_id, group in groupby(rows, key=itemgetter("process_id"))
-        if order_id in goals
-    }
 
 
 def customer_line(sku: str, title: str, quantity: int, price: int, currency: str) -> CustomerLine:

@@ -9,15 +9,13 @@ them, so that one that is moving is never missed.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import BooleanField, Case, DateTimeField, F, Func, Model, Q, QuerySet, When
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models import Model
 
 from orders.engine.runtime.sql import fetch
-from orders.models import ArchivedOrder, Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.models import ArchivedOrder, Event, Order, SetAside, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
@@ -25,11 +23,11 @@ from orders.selectors.customer_order import (
     public_error,
     queued_order,
     set_aside_order,
-    stored_orders,
     version_of,
 )
 from orders.selectors.desk.history import moment
-from orders.selectors.paging import Page, Position, older_than, page_of
+from orders.selectors.paging import Page, Position, page_of
+from orders.selectors.stored_orders import Selection, stored_order, stored_orders
 from orders.vocabulary import EventKind, ProcessState
 
 LOOKS = 2
@@ -43,7 +41,20 @@ WAITS: Mapping[str, str] = {
     **dict.fromkeys((EventKind.STEP_TIMED_OUT, EventKind.COMPENSATION_TIMED_OUT), "until"),
 }
 """After which events an order waits, and where their detail says until when."""
-_Submitted = TypeVar("_Submitted", SubmissionMessage, SetAside)
+_NEWEST = "ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
+QUEUED = f"""
+    SELECT * FROM (SELECT *, {{placed_at}} FROM orders_submissionmessage WHERE client = %(client)s::text) AS submitted
+     WHERE {{conditions}} {_NEWEST}
+"""
+ASIDE = f"""
+    SELECT *
+      FROM (SELECT *, {{placed_at}} FROM orders_setaside
+             WHERE client = %(client)s::text AND replayed_at IS NULL) AS submitted
+     WHERE {{conditions}} {_NEWEST}
+"""
+ARCHIVED = f"""
+    SELECT * FROM orders_archivedorder WHERE customer_id = %(customer_id)s::int AND {{conditions}} {_NEWEST}
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +102,10 @@ def order(*, order_id: UUID, customer_id: int | None) -> CustomerOrder | None:
     """One of this customer's orders, or anybody's, wherever it is; None if there is none."""
     inserted, submitted = belonging_to(customer_id)
     for _ in range(LOOKS):
+        if stored := stored_order(order_id, inserted):
+            return stored
         # The version is read before the data that it describes: a change in between makes the next version differ.
         events = last_events([order_id])
-        stored = list(Order.objects.filter(pk=order_id, **inserted))
-        if views := stored_orders(stored, events):
-            return views[0]
         if message := SubmissionMessage.objects.filter(order_id=order_id, **submitted).first():
             return queued_order(message, events)
         aside = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).first()
@@ -165,24 +175,32 @@ def orders(
 ) -> Page[CustomerOrder]:
     """A customer's orders before a position, or only those about a subject, newest first by the time they were placed.
 
-    An order keeps that time wherever it moves. Eight statements, whatever the `limit`.
+    An order keeps that time wherever it moves. At most five statements, whatever the `limit`.
     """
-    client = client_of(customer_id)
+    selection = Selection(
+        customer_id=customer_id,
+        limit=limit + 1,
+        before=before,
+        placed_after=placed_after,
+        state=state,
+        subject=subject,
+    )
+    values = {**selection.values, "client": client_of(customer_id)}
     queued: list[SubmissionMessage] = []
     aside: list[SetAside] = []
     if state in (None, ProcessState.PENDING):
-        messages = SubmissionMessage.objects.filter(client=client)
-        queued = list(_submitted(messages, before, placed_after, subject)[: limit + 1])
+        queued = list(SubmissionMessage.objects.raw(QUEUED.format(**_submitted(selection)), values))
     if state in (None, ProcessState.ERROR):
-        waiting = SetAside.objects.filter(client=client, replayed_at__isnull=True)
-        aside = list(_submitted(waiting, before, placed_after, subject)[: limit + 1])
-    stored = list(_stored(customer_id, before, state, placed_after, subject)[: limit + 1])
-    ids = [*(row.order_id for row in queued), *(row.order_id for row in aside), *(row.pk for row in stored)]
-    events = last_events(ids)
+        aside = list(SetAside.objects.raw(ASIDE.format(**_submitted(selection)), values))
+    submitted_ids = [*(row.order_id for row in queued), *(row.order_id for row in aside)]
+    events = last_events(submitted_ids) if submitted_ids else {}
     views = {message.order_id: _as_placed(queued_order(message, events), message) for message in queued}
     views |= {row.order_id: _as_placed(set_aside_order(row, events), row) for row in aside}
-    views |= {view.id: view for view in stored_orders(stored, events)}
-    archived = _archived(customer_id, before, state, placed_after, subject)[: limit + 1]
+    views |= {view.id: view for view in stored_orders(selection)}
+    conditions = selection.conditions(
+        order_id="order_id", subject="subject = %(subject)s::text", state="state"
+    )
+    archived = ArchivedOrder.objects.raw(ARCHIVED.format(conditions=conditions), values)
     archived_views = (archived_orders.customer_order(archived_orders.opened(row)) for row in archived)
     views |= {view.id: view for view in archived_views if view is not None}
     return page_of(sorted(views.values(), key=position_of, reverse=True), limit)
@@ -193,62 +211,22 @@ def position_of(order: CustomerOrder) -> Position:
     return Position(order.placed_at, order.id)
 
 
-class _IsMoment(Func):
-    """Whether PostgreSQL can read a text as a time."""
-
-    template = "pg_input_is_valid(%(expressions)s, 'timestamp with time zone')"
-    output_field = BooleanField()
-
-
-def _submitted(
-    rows: QuerySet[_Submitted], before: Position | None, placed_after: datetime | None, subject: str
-) -> QuerySet[_Submitted]:
-    """Submissions with the time at which their order was placed, which is in their body if they are orders at all."""
-    text = KT("body__placed_at")
-    is_moment = Q(text__regex=MOMENT) & Q(_IsMoment(F("text")))
-    placed_at = Case(When(is_moment, then=Cast(F("text"), DateTimeField())), default=F("posted_at"))
-    rows = rows.annotate(text=text).annotate(placed_at=placed_at)
-    if before:
-        rows = rows.filter(older_than(before, time="placed_at", order_id="order_id"))
-    if placed_after:
-        rows = rows.filter(placed_at__gt=placed_after)
-    if subject:
-        rows = rows.filter(body__subject=subject)
-    return rows.order_by("-placed_at", "-order_id")
+def _submitted(selection: Selection) -> Mapping[str, str]:
+    """The parts of a statement that reads submissions. The time at which an order was placed is in their body, if they
+    are orders at all."""
+    text = "body ->> 'placed_at'"
+    is_moment = f"{text} ~ '{MOMENT}' AND pg_input_is_valid({text}, 'timestamp with time zone')"
+    return {
+        "placed_at": f"CASE WHEN {is_moment} THEN ({text})::timestamptz ELSE posted_at END AS placed_at",
+        "conditions": selection.conditions(
+            order_id="order_id", subject="body -> 'subject' = to_jsonb(%(subject)s::text)"
+        ),
+    }
 
 
 def _as_placed(view: CustomerOrder, row: Model) -> CustomerOrder:
     """The view with the time that its row is listed by."""
     return replace(view, placed_at=getattr(row, "placed_at"))  # noqa: B009 - an annotation
-
-
-def _stored(
-    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None, subject: str
-) -> QuerySet[Order]:
-    orders = Order.objects.filter(customer_id=customer_id)
-    if before:
-        orders = orders.filter(older_than(before, time="placed_at", order_id="pk"))
-    if placed_after:
-        orders = orders.filter(placed_at__gt=placed_after)
-    if subject:
-        orders = orders.filter(subject=subject)
-    if state:
-        in_state = OrderProcess.objects.filter(process_state=state).values("order_id")
-        orders = orders.filter(pk__in=in_state)
-    return orders.order_by("-placed_at", "-pk")
-
-
-def _archived(
-    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None, subject: str
-) -> QuerySet[ArchivedOrder]:
-    rows = ArchivedOrder.objects.filter(customer_id=customer_id)
-    if before:
-        rows = rows.filter(older_than(before, time="placed_at", order_id="pk"))
-    if placed_after:
-        rows = rows.filter(placed_at__gt=placed_after)
-    if subject:
-        rows = rows.filter(subject=subject)
-    return (rows.filter(state=state) if state else rows).order_by("-placed_at", "-pk")
 
 
 def order_events(

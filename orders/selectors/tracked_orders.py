@@ -17,9 +17,9 @@ from orders.selectors.customer_order import (
     order_data,
     queued_order,
     set_aside_order,
-    stored_orders,
 )
 from orders.selectors.orders import LOOKS, Belonging, belonging_to
+from orders.selectors.stored_orders import stored_order
 from orders.vocabulary import EventKind
 
 GUEST = "guest"
@@ -84,16 +84,16 @@ def order_of_guest(*, order_id: UUID) -> TrackedOrder | None:
 def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:
     inserted, submitted = belonging
     for _ in range(LOOKS):
-        # The version is read before the data that it describes, as in `orders.selectors.orders.order`.
-        events = last_events([order_id])
         order = Order.objects.filter(pk=order_id, **inserted).first()
-        if order and (views := stored_orders([order], events)):
+        if order and (view := stored_order(order_id, inserted)):
             return TrackedOrder(
-                order=views[0],
+                order=view,
                 email=order.email,
                 data=order_data(order),
                 occurrences=_occurrences(order_id),
             )
+        # The version is read before the data that it describes, as in `orders.selectors.orders.order`.
+        events = last_events([order_id])
         if message := SubmissionMessage.objects.filter(order_id=order_id, **submitted).first():
             return _described(queued_order(message, events), message.body)
         aside = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).first()

@@ -33,6 +33,11 @@ LATENCY = """| agents (ms) | orders | POST → 202, p50 | POST → 202, p99 |
 | ----------- | ------ | --------------- | --------------- |
 | sandbox     |    100 |              14 |        1.04e+03 |
 """
+REST = """
+| request    | requests/s | p50 ms | statements |     aim |
+| ---------- | ---------- | ------ | ---------- | ------- |
+| known read |      1,170 |   7.74 |            | 2,500/s |
+"""
 OLD = Commit("e01c113", Path("/old"), "python")
 NEW = Commit("working tree", Path("/new"), "python")
 SHORT = (Run("throughput", "sasweb", 10), Run("latency", "no-op", 5))
@@ -60,6 +65,11 @@ def test_the_measures_of_throughput_are_the_rate_and_the_processor_time_of_all_p
 def test_the_measures_of_latency_are_its_columns() -> None:
     measures = read_measures(Run("latency", "sandbox", 100), LATENCY)
     assert measures == {"sandbox: POST → 202, p50 (ms)": 14.0, "sandbox: POST → 202, p99 (ms)": 1040.0}
+
+
+def test_the_measures_of_rest_are_its_columns_that_have_a_figure_and_no_aim() -> None:
+    measures = read_measures(Run("rest", "known read", 1_000), REST)
+    assert measures == {"known read: requests/s": 1170.0, "known read: p50 ms": 7.74}
 
 
 def test_the_commits_take_turns_in_running_first() -> None:

@@ -74,7 +74,9 @@ class Interpreter:
                 output += line
         finally:
             timer.cancel()
-        raise AssertionError(f"the example ended its interpreter, or took longer than {BOUND:.0f} s: {output}")
+        raise AssertionError(
+            f"the example ended its interpreter, or took longer than {BOUND:.0f} s: {output}"
+        )
 
     def end(self) -> None:
         """Ends the process."""

@@ -56,6 +56,7 @@ class _Link:
     in_transaction: bool = False
     listens: bool = False
     cut_after: Cut | None = None
+    is_asking: bool = False
 
     def close(self) -> None:
         """Cuts both sides at once, without a message."""
@@ -78,6 +79,7 @@ class DatabaseProxy:
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self.port = 0
+        self._statements = self._round_trips = 0
         self._thread = threading.Thread(target=self._run, name="database proxy", daemon=True)
         self._thread.start()
         assert self._ready.wait(30)
@@ -87,6 +89,11 @@ class DatabaseProxy:
         """The url of the database for clients."""
         user, database = self._of
         return f"postgresql://{user}@/{database}?host=127.0.0.1&port={self.port}"
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """How many statements clients have sent, and how often they have waited for answers, to one or to several."""
+        return self._statements, self._round_trips
 
     def cut(self, moment: Moment, *words: str, times: int = 1) -> Cut:
         """Cuts the next transactions that contain these words at a moment; the result counts them."""
@@ -185,6 +192,8 @@ class DatabaseProxy:
     async def _client_to_server(self, reader: asyncio.StreamReader, link: _Link) -> None:
         while True:
             kind, packet = await _packet(reader)
+            self._statements += kind in (b"Q", b"E")
+            link.is_asking = True
             statement = _statement(kind, packet, link.prepared)
             if self._is_cut(kind, statement, link):
                 return
@@ -243,6 +252,8 @@ class DatabaseProxy:
     async def _server_to_client(self, reader: asyncio.StreamReader, link: _Link) -> None:
         while True:
             kind, packet = await _packet(reader)
+            self._round_trips += link.is_asking
+            link.is_asking = False
             if link.cut_after is not None:
                 if (
                     kind == b"Z" and link.cut_after.moment is not Moment.STALL

@@ -297,9 +297,9 @@ def test_a_page_takes_the_same_statements_whatever_has_happened(
         note(order, "call_failed", "reserve-stock", number)
     page = guest_page(order)
     client.get(page)
-    with django_assert_num_queries(7):  # version, order, process, steps, lines, what happened, pictures
+    with django_assert_num_queries(4):  # order, all that is seen of it, what happened, pictures
         client.get(page)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(3):
         client.get(f"{page}progress/")
 
 
