@@ -101,7 +101,7 @@ def stranger(request: Request) -> Iterator[Subject]:
 
 def describe_limits(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Adds the headers to the answers of the OpenAPI document that have them."""
-    result.setdefault("components", {})["headers"] = HEADERS
+    result.setdefault("components", {}).setdefault("headers", {}).update(HEADERS)
     for operations in result["paths"].values():
         for operation in operations.values():
             for status, response in operation["responses"].items():

@@ -133,7 +133,7 @@ def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Adds problem responses to each operation, with an example of each code."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
-    components["headers"] = {"RequestID": REQUEST_ID}
+    components.setdefault("headers", {})["RequestID"] = REQUEST_ID
     for operations in result["paths"].values():
         for operation in operations.values():
             codes = dict.fromkeys((*operation.pop(OPERATION_PROBLEMS, ()), *_common_codes(operation)))

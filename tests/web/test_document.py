@@ -1,6 +1,7 @@
 """The OpenAPI document says what the API takes and sends, neither more nor less; `tests/fuzz` takes it at its word."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -243,3 +244,13 @@ def takes(field: serializers.Field, value: object) -> bool:
 
 def test_a_number_of_a_query_has_its_limits() -> None:
     assert described(Digits(min_value=1, max_value=7)).items() >= {"minimum": 1, "maximum": 7}.items()
+
+
+def test_whatever_the_document_refers_to_is_there(document: Mapping[str, Any]) -> None:
+    referred = set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document)))
+    assert "components/headers/RequestID" in referred
+    for path in referred:
+        place: Any = document
+        for part in path.split("/"):
+            assert part in place, path
+            place = place[part]
