@@ -295,11 +295,8 @@ def test_probes_and_problems_while_the_database_comes_and_goes(tmp_path: Path) -
             assert (response.status, response.body.count(b"\n")) == (503, 1)
             assert b"did not answer" in response.body or b"does not answer" in response.body
             problem = server.request("GET", "/api/v1/products")
-            assert (problem.status, problem.json["code"], problem.headers["retry-after"]) == (
-                503,
-                "unavailable",
-                "1",
-            )
+            assert (problem.status, problem.json["code"]) == (503, "unavailable")
+            assert 1 <= int(problem.headers["retry-after"]) <= 30
             assert b"postgres" not in problem.body
             database.start()
             until(lambda: b"migrations" in server.request("GET", "/readyz").body, seconds=SOON)
