@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import transaction
 from rest_framework.test import APIClient
 
 from orders.models import ApiToken
@@ -110,8 +111,9 @@ def test_the_stream_of_a_finished_order_ends_and_whoever_saw_it_end_is_told_not_
 ) -> None:
     stream = follow(shared, order_id, ada)
     stream.next_version()
-    change_state(order_id, "processed")
-    happen(order_id)
+    with transaction.atomic():
+        change_state(order_id, "processed")
+        happen(order_id)
     last = stream.next_version(seconds=PROMPT)
     assert json.loads(last.fields["data"])["state"] == "processed"
     end = stream.next()

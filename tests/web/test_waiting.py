@@ -1,5 +1,6 @@
 """`Prefer: wait=N` and `wait=N`: the response arrives with the change, or when the time is up, and holds no thread."""
 
+import http.client
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,8 @@ from tests.web.waiters import Waiter, until_held
 LONG = 30
 SOON = 20.0
 """Seconds within which a response arrives once nothing holds it back."""
+PROMPT = 2.5
+"""Seconds within which a response arrives because of the wake-up: less than the 3 s after which the server polls."""
 HOME, OFFICE = "127.0.2.1", "127.0.2.2"
 
 real = pytest.mark.django_db(transaction=True)
@@ -62,7 +65,7 @@ def test_the_response_arrives_with_the_change(
     until_held(shared, waits=1)
     assert not waiter.is_answered()
     run_submission()
-    answer = waiter.answer(seconds=SOON)
+    answer = waiter.answer(seconds=PROMPT)
     assert (answer.status, answer.headers["preference-applied"]) == (200, f"wait={LONG}")
     assert answer.headers["etag"] == etag(ada, url)
     assert len(answer.json["steps"]) == 5
@@ -80,6 +83,17 @@ def test_without_a_change_the_response_arrives_when_the_time_is_up(
     assert 1 <= time.monotonic() - begun < SOON
     assert (answer.status, answer.headers["preference-applied"]) == (304 if has_etag else 200, "wait=1")
     assert answer.headers["etag"] == etag(ada, url)
+
+
+@real
+def test_one_connection_waits_again_and_again(shared: Server, ada: APIClient, url: str) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", shared.port, timeout=LONG)
+    headers = {"Authorization": f"Token {ada.token}", "Prefer": "wait=1", "If-None-Match": "*"}
+    for _ in range(3):
+        client.request("GET", url, headers=headers)
+        response = client.getresponse()
+        assert (response.status, response.read(), response.will_close) == (304, b"", False)
+    client.close()
 
 
 @pytest.mark.django_db
