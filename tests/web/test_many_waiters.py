@@ -7,17 +7,12 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from django.db import transaction
 from rest_framework.test import APIClient
 
-from orders.engine import state_store
-from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.rows import Actor, EventRow
 from orders.live.places import RoomCaps
 from orders.selectors import orders as order_selectors
-from orders.vocabulary import ActorKind
 from tests.web.conftest import sign_in
-from tests.web.following import about, happen, sessions, started
+from tests.web.following import about, happen, happen_to_all, sessions, started
 from tests.web.helpers import place, run_submission
 from tests.web.server import Server
 from tests.web.waiters import Waiter, until_held
@@ -74,14 +69,7 @@ def test_a_thousand_wait_while_a_plain_request_is_answered_and_hear_of_one_chang
     version = happen(order_ids[0])
     assert {waiter.answer().headers["etag"] for waiter in waiters[:EACH]} == {f'W/"{version}"'}
     assert not any(waiter.is_answered() for waiter in waiters[EACH:])
-    with transaction.atomic():
-        state_store.record_events(
-            [
-                EventRow(order_id, "step_started", Actor(ActorKind.SCHEDULER, "scheduler:test"))
-                for order_id in set(order_ids)
-            ]
-        )
-        wake(Topic.PROGRESS)
+    happen_to_all(order_ids)
     now = order_selectors.order_versions(order_ids)
     for waiter, order_id in zip(waiters[EACH:], order_ids[EACH:], strict=True):
         answer = waiter.answer()
