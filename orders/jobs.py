@@ -17,6 +17,7 @@ from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
 
 from orders import retention, wiring
+from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import LeadershipLost
 from orders.engine.role_health import RoleHealth
 from orders.engine.runtime.backoff import full_jitter
@@ -237,4 +238,5 @@ def _sweep_if_leading(supervisor: Supervisor) -> None:
     supervisor.health.note_pass()
     supervisor.health.beat()
     if counts.done.get("found"):
+        wake(Topic.PROGRESS)  # not the supervisor itself, which touches no channel
         log.info("swept", action="sweep", **counts.done)

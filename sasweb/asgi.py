@@ -2,7 +2,8 @@
 
     /healthz      answered here, so that it answers even while every thread is busy
     /events/…     streams that stay open without holding a thread (orders.live)
-    the rest      Django through WSGI in threads, which costs a fifth of the CPU time that its ASGI handler does
+    the rest      Django through WSGI in threads, which costs a fifth of the CPU time that its ASGI handler does; an
+                  answer that is to wait is held here, without a thread (sasweb.holding)
 
 A request's body is read here, before it is given a thread: a slow sender holds no thread, a chunked body gets the
 length that WSGI needs, and a body that is too large is not kept.
@@ -10,8 +11,7 @@ length that WSGI needs, and a body that is too large is not kept.
 
 import asyncio
 import os
-import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from io import BytesIO
 from typing import Any, TypeAlias
 from urllib.parse import quote_from_bytes
@@ -35,6 +35,7 @@ from sasweb.bare_answers import (
     with_security_headers,
 )
 from sasweb.charsets import Headers, without_charset
+from sasweb.holding import HOLD, RESUMED
 from sasweb.problems import concerns_api
 from sasweb.proxies import see_through
 from sasweb.refusals import BUSY, REFUSED, Refusals
@@ -139,7 +140,8 @@ async def handle_lifespan(receive: Receive, send: Send) -> None:
 
 
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Reads the body, then has a thread answer the request, unless its like was refused a moment ago."""
+    """Reads the body, then has a thread answer the request, unless its like was refused a moment ago, and holds the
+    answer if it is to wait."""
     try:
         body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     except TimeoutError:
@@ -153,36 +155,47 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
     page_scope = {**scope_for_wsgi(scope, headers, length), BODY: body}
-    sent: list[Message] = []
+    answered = await have_answered(page_scope, receive, send)
+    if hold := page_scope.pop(HOLD, None):
+        outcome = await streams.hold(hold, answered, receive, send)
+        if outcome:
+            page_scope[RESUMED] = outcome
+            await have_answered(page_scope, receive, send)
+
+
+async def have_answered(scope: Scope, receive: Receive, send: Send) -> Sequence[Message]:
+    """Has a thread answer a request. Returns the answer if it is to be held, and has not been sent."""
+    parts: list[Message] = []
 
     async def send_part(message: Message) -> None:
         if message["type"] == "http.response.body" and scope["method"] == "HEAD":
             message = {**message, "body": b""}
-        if REFUSED in page_scope:
-            sent.append(message)
+        if message.get("status", 0) >= 400:
+            scope.pop(HOLD, None)  # what went wrong afterwards is not held
+        if REFUSED in scope or HOLD in scope:
+            parts.append(message)
         turn.end()  # the thread has done its work, however long the client takes to read
         if password_turn:
             password_turn.end()
-        await send(message)
+        if HOLD not in scope:
+            await send(message)
 
     host, _port = scope.get("client") or ("", 0)
     turn = await turns.take(host)
     password_turn: Turn | None = None
-    watcher = watch_client(page_scope, receive)
     try:
-        password_turn = await take_password_turn(page_scope)
+        password_turn = await take_password_turn(scope)
         if repeated := refusals.find(scope):
             for message in repeated:
                 await send(message)
         else:
-            await pages(page_scope, receive, send_part)
-            refusals.note(page_scope, sent)
+            await pages(scope, receive, send_part)
+            refusals.note(scope, parts)
     finally:
         turn.end()
         if password_turn:
             password_turn.end()
-        if watcher:
-            watcher.cancel()
+    return parts
 
 
 async def refuse_late_body(scope: Scope, send: Send) -> None:
@@ -244,18 +257,3 @@ def scope_for_wsgi(scope: Scope, headers: Headers, length: int) -> Scope:
     if not query.isascii():
         query = quote_from_bytes(query, safe=QUERY_SAFE).encode()
     return {**scope, "headers": headers, "query_string": query}
-
-
-def watch_client(scope: Scope, receive: Receive) -> asyncio.Task[None] | None:
-    """For a request that may wait: sets the event `sasweb.gone` in its scope when the client disconnects."""
-    may_wait = b"wait=" in scope["query_string"] or any(name == b"prefer" for name, _ in scope["headers"])
-    if not may_wait:
-        return None
-    disconnected = scope["sasweb.gone"] = threading.Event()
-
-    async def watch() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        disconnected.set()
-
-    return asyncio.create_task(watch())

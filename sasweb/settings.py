@@ -90,7 +90,7 @@ TEMPLATES = [
 
 
 WEB_THREADS = 32
-"""Threads of one web process. At most half of them may be held by requests that wait (`orders.api.waiting`)."""
+"""Threads of one web process. A request that waits holds none of them (`sasweb.holding`)."""
 
 # DATABASE_POOL is set by sasweb.asgi and sasweb.wsgi. Everything else has one connection per process, or forks, which
 # no pool survives.

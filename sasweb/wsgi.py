@@ -1,4 +1,4 @@
-"""The web without live updates, for a WSGI server: `gunicorn --threads 32 sasweb.wsgi:application`."""
+"""The web without live updates and waits, for a WSGI server: `gunicorn --threads 32 sasweb.wsgi:application`."""
 
 import os
 

@@ -166,7 +166,8 @@ GET_ORDER: dict[str, Any] = {
     "description": (
         "To follow an order without polling, send the last `ETag` that you received as `If-None-Match`, together with "
         "`Prefer: wait=30`. The response arrives as soon as the order changes, or after 30 seconds with status 304. "
-        "Without `If-None-Match`, an order that is finished is returned at once."
+        "Without `If-None-Match`, an order that is finished is returned at once. If too many requests wait already, "
+        "the response is 429 with `Retry-After`."
     ),
     "tags": ["orders"],
     "parameters": [
@@ -181,7 +182,27 @@ GET_ORDER: dict[str, Any] = {
         200: representations.OrderOut,
         304: OpenApiResponse(description="You have the current version."),
     },
-    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "too_many_waiting"]},
+}
+FOLLOW_ORDER: dict[str, Any] = {
+    "operation_id": "follow_order",
+    "summary": "Follow an order",
+    "description": (
+        "Server-sent events: at once, and after each change, an event `order`. Its data is the order as `get_order` "
+        "sends it, and its ID is the version. The stream ends after a minute. Reconnect with the last ID as "
+        "`Last-Event-ID`, after the milliseconds in `retry`: you then get nothing until there is a newer version. "
+        "After the last event of a finished order comes an event `end`, and whoever reconnects with its ID gets status "
+        "204: do not reconnect. If too many streams are open already, the response is 429 with `Retry-After`."
+    ),
+    "tags": ["orders"],
+    "parameters": [
+        _header("Last-Event-ID", "The ID of the last event that you received."),
+    ],
+    "responses": {
+        (200, "text/event-stream"): OpenApiResponse({"type": "string"}, description="The order's events."),
+        204: OpenApiResponse(description="The order is finished, and you have its last version."),
+    },
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "too_many_waiting"]},
 }
 CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
@@ -231,7 +252,7 @@ LIST_MESSAGES: dict[str, Any] = {
     "tags": ["response queues"],
     "parameters": [QUEUE, MessageQuery],
     "responses": representations.MessagePageOut,
-    "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found"]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found", "too_many_waiting"]},
 }
 ANSWER_CALL: dict[str, Any] = {
     "operation_id": "answer_call",

@@ -47,6 +47,9 @@ PROBLEMS: Mapping[str, Problem] = {
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
          "A key stands for the same order for as long as that can be retrieved. Use a new key for a new order."),
         ("rate_limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`."),
+        ("too_many_waiting", 429, "As many requests are held as may be",
+         "Wait for the number of seconds in `Retry-After`, or ask without waiting. A web process holds a number of "
+         "requests that wait, and of streams, and no more than a quarter of them for one account or IP address."),
     ),
 }  # fmt: skip
 

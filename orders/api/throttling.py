@@ -64,5 +64,5 @@ def _subjects(request: Request) -> Iterator[Subject]:
             yield "posts.address", address
     if not account:
         return
-    if read_wait(request) or "wait" in request.query_params:
+    if page == "api:order-stream" or read_wait(request) or "wait" in request.query_params:
         yield "waits.account", account

@@ -23,7 +23,7 @@ from orders.api.paging import (
 )
 from orders.api.preferences import read_wait
 from orders.api.problems import ProblemError, invalid
-from orders.api.waiting import ROOM
+from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError
 from orders.business.submissions import DEFAULT_PRIORITY
@@ -73,7 +73,7 @@ class Orders(APIView):
         return response
 
 
-class OrderDetail(APIView):
+class OrderDetail(WaitingView):
     """One order and its progress."""
 
     @extend_schema(**documentation.GET_ORDER)
@@ -82,14 +82,10 @@ class OrderDetail(APIView):
         order = _order(order_id, reader)
         known_versions = requests.read_known_versions(request)
         wait = read_wait(request)
-        has_waited = False
+        has_waited = is_resumed(request)
         awaited = set() if order.is_finished else {order.version}
         if wait and _is_known(order, known_versions, default=awaited):
-            seen_version = order.version
-            has_waited = ROOM.wait(
-                lambda: order_selectors.order_version(order_id) != seen_version, request=request, seconds=wait
-            )
-            order = _order(order_id, reader)
+            has_waited = hold(request, order_id, version=order.version, seconds=wait)
         if _is_known(order, known_versions, default=set()):
             response = _with_version(Response(status=304), order)
         else:
@@ -186,7 +182,7 @@ class OrderProgress(APIView):
         return Response(representations.ProgressOut.render(seen))
 
 
-class QueueMessages(APIView):
+class QueueMessages(WaitingView):
     """The messages on one of the client's response queues."""
 
     @extend_schema(**documentation.LIST_MESSAGES)
@@ -194,13 +190,9 @@ class QueueMessages(APIView):
         query = read_query(MessageQuery, request)
         queue = response_queues.queue_of(requests.client_id(request), name)
         after = query["after"]
-        if query["wait"]:
-            ROOM.wait(
-                lambda: response_queues.has_messages(queue=queue, after=after),
-                request=request,
-                seconds=query["wait"],
-            )
         page = response_queues.queue_messages(queue=queue, after=after, limit=query["page_size"])
+        if query["wait"] and not page.items:
+            hold(request, (queue, after), version=response_queues.EMPTY, seconds=query["wait"])
         return render_page(
             representations.MessagePageOut, request, page, key=lambda message: message.id, parameter="after"
         )

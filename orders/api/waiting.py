@@ -1,81 +1,76 @@
-"""Holds a response back until something happens (`Prefer: wait=N`)."""
+"""Answers that are held until something happens (`Prefer: wait=N`, streams). The event loop holds them
+(`sasweb.holding`); under a server without one, nobody waits.
+"""
 
-import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
 
-from django.conf import settings
-from django.db import connection
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from orders.access.addresses import read_ip_address
 from orders.api import requests
-from sasweb.shutdown import STOPPING
+from orders.api.problems import ProblemError
+from sasweb.holding import HOLD, RESUMED, Outcome, Part, Stream, Wait
 
-FIRST_POLL = 0.02
-LONGEST_POLL = 0.25
-GROWTH = 1.3
+SHORTEST_PAUSE, LONGEST_PAUSE = 5, 15
+"""Seconds after which a client that found no room may try again, at random, so that not all of them come at once."""
 
 
-class WaitingRoom:
-    """Lets at most `places` requests wait at a time, no more than a quarter of them of one account or from one IP
-    address. Further requests do not wait."""
+class CrowdedError(ProblemError):
+    """Raised when as many requests are held as may be; `wait` is when to try again, in seconds."""
 
-    def __init__(self, places: int) -> None:
-        self._places = places
-        self._share = max(1, places // 4)
-        self._lock = threading.Lock()
-        self._taken = 0
-        self._taken_by: Counter[str] = Counter()
+    def __init__(self) -> None:
+        super().__init__("too_many_waiting")
+        self.wait = random.randint(SHORTEST_PAUSE, LONGEST_PAUSE)
 
-    def wait(self, has_happened: Callable[[], bool], *, request: Request, seconds: float) -> bool:
-        """Waits up to `seconds` for `has_happened`. False if there was no room to wait.
 
-        Polls the database and holds no connection between polls. Ends early if the client disconnects or this
-        process is stopping.
-        """
-        clients = (f"account:{requests.client_id(request)}", f"address:{read_ip_address(request)}")
-        if not self._enter(clients):
-            return False
-        try:
-            _poll(has_happened, _client_left(request), time.monotonic() + seconds)
-        finally:
-            self._leave(clients)
+class WaitingView(APIView):
+    """A view whose answers may be held. A request that is passed to it once more is not counted again."""
+
+    def check_throttles(self, request: Request) -> None:
+        """Counts the request. Raises `Throttled`."""
+        if not is_resumed(request):
+            super().check_throttles(request)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Checks who asks for what. Raises `CrowdedError` if there was no room to hold the request."""
+        super().initial(request, *args, **kwargs)
+        if _scope(request).get(RESUMED) == Outcome.CROWDED:
+            raise CrowdedError
+
+
+def is_resumed(request: Request) -> bool:
+    """Whether the request has been held already."""
+    return RESUMED in _scope(request)
+
+
+def hold(request: Request, subject: UUID | tuple[str, int], *, version: str, seconds: int) -> bool:
+    """Has the answer held until the subject has another version than this one. Returns whether it was or will be."""
+    if is_resumed(request):
         return True
-
-    def _enter(self, clients: Sequence[str]) -> bool:
-        with self._lock:
-            is_full = self._taken >= self._places
-            if is_full or any(self._taken_by[client] >= self._share for client in clients):
-                return False
-            self._taken += 1
-            self._taken_by.update(clients)
-            return True
-
-    def _leave(self, clients: Sequence[str]) -> None:
-        with self._lock:
-            self._taken -= 1
-            self._taken_by -= Counter(clients)  # drops the zero counts, too
+    return _mark(request, Wait(subject=subject, version=version, clients=_clients(request), seconds=seconds))
 
 
-def _poll(has_happened: Callable[[], bool], client_left: Callable[[], bool], ends: float) -> None:
-    pause = FIRST_POLL
-    while not has_happened():
-        remaining = ends - time.monotonic()
-        if remaining <= 0 or client_left():
-            return
-        if not connection.in_atomic_block:
-            connection.close()
-        if STOPPING.wait(min(pause, remaining)):
-            return
-        pause = min(pause * GROWTH, LONGEST_POLL)
+def hold_open(request: Request, order_id: UUID, *, version: str, read: Callable[[], Part]) -> None:
+    """Has the answer go on with what `read` returns after each change of an order that has this version."""
+    _mark(request, Stream(subject=order_id, version=version, clients=_clients(request), read=read))
 
 
-def _client_left(request: Request) -> Callable[[], bool]:
-    """Whether the client has disconnected. Only our ASGI server can tell; under WSGI it always seems connected."""
-    disconnected = request.META.get("asgi.scope", {}).get("sasweb.gone")
-    return disconnected.is_set if disconnected else lambda: False
+def _mark(request: Request, hold: Wait | Stream) -> bool:
+    scope = request.META.get("asgi.scope")
+    if scope is None:
+        return False
+    scope[HOLD] = hold
+    return True
 
 
-ROOM = WaitingRoom(settings.WEB_THREADS // 2)
+def _clients(request: Request) -> tuple[str, str]:
+    return f"account:{requests.client_id(request)}", f"address:{read_ip_address(request)}"
+
+
+def _scope(request: Request) -> dict[str, Any]:
+    scope: dict[str, Any] = request.META.get("asgi.scope", {})
+    return scope

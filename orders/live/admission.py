@@ -21,6 +21,7 @@ from orders.access import second_factor, sessions
 from orders.access.levels import VIEW
 from orders.access.limits import take
 from orders.selectors import orders as order_selectors
+from orders.selectors import response_queues
 from orders.selectors.desk.version import desk_version
 
 CONSOLE = UUID(int=0)
@@ -91,6 +92,15 @@ def read_versions(order_ids: Sequence[UUID]) -> Mapping[UUID, str]:
     """Reads the current versions of orders. One statement; the connection is closed."""
     try:
         return order_selectors.order_versions(order_ids)
+    finally:
+        connection.close()
+
+
+def read_queues(watched: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
+    """Reads whether there are messages on response queues, each after an ID. One statement; the connection is
+    closed."""
+    try:
+        return response_queues.versions(watched)
     finally:
         connection.close()
 

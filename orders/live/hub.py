@@ -1,22 +1,22 @@
-"""Who watches which order in one web process. All watches share one listener and one query.
+"""Who watches what in one web process: orders, for example. All watches of a hub share one listener and one query.
 
-A wake-up says only that some orders have changed. The hub then reads, in a thread, the versions of exactly the orders
+A wake-up says only that something has changed. The hub then reads, in a thread, the versions of exactly the subjects
 that are watched, at most once every `gap` seconds. It also polls, in case a wake-up is lost. A watch holds the latest
 version and no queue, so a slow reader costs nothing and delays nobody.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from uuid import UUID
+from typing import Any
 
 import structlog
 from django.db import Error
 
 log = structlog.get_logger()
 
-Versions = Mapping[UUID, str]
+Versions = Mapping[Any, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,14 +24,14 @@ class HubConfig:
     """Times in seconds: `poll` is the longest time between two reads while there are watches, `gap` the shortest."""
 
     poll: float = 3.0
-    gap: float = 0.1
+    gap: float = 0.05
 
 
 class Watch:
-    """One reader of one order: the latest version, and whether the stream must end."""
+    """One reader of one subject, such as an order: the latest version, and whether the reader must leave."""
 
-    def __init__(self, order_id: UUID, version: str) -> None:
-        self.order_id = order_id
+    def __init__(self, subject: Hashable, version: str) -> None:
+        self.subject = subject
         self.version = version
         self.is_over = False
         self.is_displaced = False
@@ -44,7 +44,7 @@ class Watch:
             self.changed.set()
 
     def end(self) -> None:
-        """Ends the reader's stream."""
+        """Has the reader leave."""
         self.is_over = True
         self.changed.set()
 
@@ -57,19 +57,19 @@ class Watch:
 class Hub:
     """All watches of a process. Call everything but `wake` in the event loop; `read` runs in a thread."""
 
-    def __init__(self, *, read: Callable[[Sequence[UUID]], Versions], config: HubConfig) -> None:
+    def __init__(self, *, read: Callable[[Sequence[Any]], Versions], config: HubConfig) -> None:
         self._read = read
         self._config = config
-        self._watches: dict[UUID, set[Watch]] = {}
+        self._watches: dict[Hashable, set[Watch]] = {}
         self._look = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "progress")
 
-    def watch(self, order_id: UUID, version: str) -> Watch:
-        """Starts watching an order whose version was just read. A change since then is noticed at once."""
-        watch = Watch(order_id, version)
-        self._watches.setdefault(order_id, set()).add(watch)
+    def watch(self, subject: Hashable, version: str) -> Watch:
+        """Starts watching a subject whose version was just read. A change since then is noticed at once."""
+        watch = Watch(subject, version)
+        self._watches.setdefault(subject, set()).add(watch)
         self._look.set()
         if self._task is None or self._task.done():
             self._loop = asyncio.get_running_loop()
@@ -78,18 +78,18 @@ class Hub:
 
     def leave(self, watch: Watch) -> None:
         """Ends a watch."""
-        others = self._watches.get(watch.order_id, set())
+        others = self._watches.get(watch.subject, set())
         others.discard(watch)
         if not others:
-            self._watches.pop(watch.order_id, None)
+            self._watches.pop(watch.subject, None)
 
     def wake(self) -> None:
-        """Reports that orders may have changed. May be called from any thread."""
+        """Reports that something may have changed. May be called from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._look.set)
 
     def end_all(self) -> None:
-        """Ends every reader's stream."""
+        """Has every reader leave."""
         for watches in self._watches.values():
             for watch in watches:
                 watch.end()
@@ -107,14 +107,16 @@ class Hub:
                 continue
 
     async def _read_versions(self) -> None:
+        # Not who comes during the read: they may have a version that is newer than what is being read.
+        watched = {subject: tuple(watches) for subject, watches in self._watches.items()}
         try:
             versions = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._read, list(self._watches)
+                self._thread, self._read, list(watched)
             )
         except Error as error:
             reason = str(error).strip().split("\n")[0]
             log.warning("versions not read", action="poll", error=reason)
             return
-        for order_id, version in versions.items():
-            for watch in self._watches.get(order_id, ()):
+        for subject, version in versions.items():
+            for watch in watched.get(subject, ()):
                 watch.update(version)

@@ -1,10 +1,11 @@
-"""How many streams there may be in one web process: altogether, for one reader, for one order, from one address.
+"""How many streams there may be in one web process: altogether, for one reader, for one order, from one address; and
+how many requests of the API are held.
 
 Without these limits somebody with a few orders could hold all of a process's streams, and nobody else would get any.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -82,3 +83,34 @@ class Places:
         if reader.address is None:
             return {}
         return {reader.follower: self._caps.order, f"address:{reader.address}": self._caps.address}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoomCaps:
+    """How many of the API's requests are held: altogether, and of one account or from one IP address."""
+
+    total: int = 1000
+    share: int = 250
+
+
+class Room:
+    """The requests that are held. Call it in the event loop."""
+
+    def __init__(self, caps: RoomCaps) -> None:
+        self._caps = caps
+        self._held = 0
+        self._shares: Counter[str] = Counter()
+
+    def enter(self, clients: Sequence[str]) -> bool:
+        """Takes one place, which counts for each of these clients. False if there is none."""
+        is_full = self._held >= self._caps.total
+        if is_full or any(self._shares[client] >= self._caps.share for client in clients):
+            return False
+        self._held += 1
+        self._shares.update(clients)
+        return True
+
+    def leave(self, clients: Sequence[str]) -> None:
+        """Gives one place back."""
+        self._held -= 1
+        self._shares -= Counter(clients)  # drops the zero counts, too

@@ -18,11 +18,9 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
 from uuid import UUID
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
@@ -32,8 +30,6 @@ from django.db import Error
 from orders.access.addresses import read_ip_address
 from orders.access.guest_links import read_token
 from orders.access.limits import LimitedError
-from orders.engine.channels.wakeups import Topic
-from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.live.admission import (
     CONSOLE,
     Admission,
@@ -41,15 +37,23 @@ from orders.live.admission import (
     admit_operator,
     admit_owner,
     count_and_admit,
-    read_desk_version,
-    read_versions,
 )
-from orders.live.hub import Hub, HubConfig, Watch
-from orders.live.places import Caps, Places, Reader
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+from orders.live.following import (
+    Following,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    StreamsConfig,
+    displace,
+    limit_of,
+    pause,
+    piece,
+)
+from orders.live.held import HeldRequests
+from orders.live.hub import Watch
+from orders.live.places import Caps, Places, Reader, RoomCaps
+from sasweb.holding import Hold, Outcome
 
 OWNERS = re.compile(r"/events/orders/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
 OPERATORS = "/events/console/"
@@ -59,40 +63,18 @@ HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
-HEARTBEAT = b": still here\n\n"
-LINGER = 1.0
-"""Seconds that a client which does not read is given at the end."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StreamsConfig:
-    """Times in seconds. `retry` is the browser's pause before it reconnects, `displaced_retry` that of a stream that
-    has to leave for a newer one of the same reader: it must not take its place back at once."""
-
-    lifetime: float = 60.0
-    heartbeat: float = 15.0
-    retry: float = 2.0
-    displaced_retry: float = 30.0
-    caps: Caps = field(default_factory=Caps)
-    hub: HubConfig = field(default_factory=HubConfig)
-    console: HubConfig = field(default_factory=lambda: HubConfig(poll=3.0, gap=2.0))
 
 
 class Streams:
-    """The ASGI application for `/events/`."""
+    """The ASGI application for `/events/`, and what holds the requests of the API."""
 
     def __init__(self, config: StreamsConfig | None = None) -> None:
         self._config = config or StreamsConfig()
-        self._hub = Hub(read=read_versions, config=self._config.hub)
-        self._console = Hub(read=read_desk_version, config=self._config.console)
+        self._following = Following(self._config)
+        self._held = HeldRequests(self._following, self._config)
         self._threads = ThreadPoolExecutor(4, "admission")
-        self._open = 0
         self._arriving: Counter[str] = Counter()
         self._places = Places(self._config.caps)
-        self._is_stopping = False
-        self._limits: set[asyncio.Timeout] = set()
-        self._listener: Listener | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -100,22 +82,24 @@ class Streams:
         most = caps.total if scope["path"] == OPERATORS else caps.total - caps.operators
         if scope["method"] != "GET":
             await refuse(send, 405, allow="GET")
-        elif self._open >= most:
+        elif self._following.open_streams >= most:
             await refuse(send, 503, retry_after=random.randint(5, 15))
         else:
-            self._open += 1
+            self._following.open_streams += 1
             try:
                 await self._answer(scope, receive, send)
             finally:
-                self._open -= 1
+                self._following.open_streams -= 1
+
+    async def hold(
+        self, hold: Hold, answer: Sequence[Message], receive: Receive, send: Send
+    ) -> Outcome | None:
+        """Sends this answer of the API when it is due, or returns why the request has to be answered anew."""
+        return await self._held.hold(hold, answer, receive, send)
 
     def stop(self) -> None:
-        """Ends every stream. May be called from any thread and from a signal handler."""
-        self._is_stopping = True
-        if self._listener is not None:
-            self._listener.stop()
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._end_all)
+        """Ends every stream and every wait. May be called from any thread and from a signal handler."""
+        self._following.stop()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -137,7 +121,7 @@ class Streams:
             return
         if admission is None:
             await refuse(send, 404)
-        elif self._is_stopping:
+        elif self._following.is_stopping:
             await refuse(send, 503, retry_after=random.randint(1, 5))
         else:
             reader = Reader(admission.follower, None if admission.order_id == CONSOLE else address)
@@ -169,103 +153,45 @@ class Streams:
         if place is None:
             await refuse(send, 429, retry_after=random.randint(10, 30))
             return
-        self._listen()
-        hub = self._console if admission.order_id == CONSOLE else self._hub
+        self._following.listen()
+        hub = self._following.console if admission.order_id == CONSOLE else self._following.orders
         watch = hub.watch(admission.order_id, admission.version)
-        leaving = asyncio.create_task(end_when_gone(watch, receive))
         lifetime = self._config.lifetime * random.uniform(0.8, 1)
-        limit = asyncio.timeout(lifetime + LINGER)
-        self._limits.add(limit)
+        limit = limit_of(lifetime)
         place.leave = partial(displace, watch, limit)
         try:
-            async with limit:
-                await self._send_versions(watch, known_version, lifetime, send)
-        except TimeoutError:
-            # A client that does not read cannot be sent the end. The server treats this as a client that has left.
-            raise asyncio.CancelledError from None
+            await self._following.stream(
+                watch, limit, receive, partial(self._send_versions, watch, known_version, lifetime, send)
+            )
         finally:
-            leaving.cancel()
-            self._limits.discard(limit)
             hub.leave(watch)
             self._places.give_back(place)
 
     async def _send_versions(self, watch: Watch, known_version: str, lifetime: float, send: Send) -> None:
         """Sends the version whenever it differs from the last one sent, until the stream's lifetime is over."""
-        clock = asyncio.get_running_loop().time
-        ends = clock() + lifetime
+
+        async def render(version: str) -> tuple[bytes, bool]:
+            return event(version), False
+
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await send(piece(pause(self._config.retry)))
-        while not watch.is_over and (remaining := ends - clock()) > 0:
-            watch.changed.clear()
-            if watch.version != known_version:
-                known_version = watch.version
-                await send(piece(event(known_version)))
-                continue
-            try:
-                async with asyncio.timeout(min(remaining, self._config.heartbeat)):
-                    await watch.changed.wait()
-            except TimeoutError:
-                await send(piece(HEARTBEAT))
-        await send(piece(pause(self._config.displaced_retry) if watch.is_displaced else b"", more=False))
-
-    def _listen(self) -> None:
-        """Starts this process's one listener when it is first needed."""
-        if self._listener is None:
-            self._loop = asyncio.get_running_loop()
-            self._listener = Listener(
-                parameters=connection_parameters(), on_wake={Topic.PROGRESS: self._wake}
-            )
-            self._listener.start()
-
-    def _wake(self) -> None:
-        self._hub.wake()
-        self._console.wake()
-
-    def _end_all(self) -> None:
-        self._hub.end_all()
-        self._console.end_all()
-        for limit in self._limits:
-            hasten(limit)
+        await self._following.send_changes(watch, known_version, render=render, lifetime=lifetime, send=send)
 
 
 def make_streams(*, connections: int) -> Streams:
-    """The streams of a process that takes this many connections: at most half of them."""
-    total = min(Caps.total, connections // 2)
-    return Streams(StreamsConfig(caps=Caps(total=total, operators=total // 10)))
-
-
-async def end_when_gone(watch: Watch, receive: Receive) -> None:
-    """Ends a watch when its client disconnects."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    watch.end()
-
-
-def displace(watch: Watch, limit: asyncio.Timeout) -> None:
-    """Ends a stream for a newer one of the same reader."""
-    watch.displace()
-    hasten(limit)
-
-
-def hasten(limit: asyncio.Timeout) -> None:
-    """Leaves a stream that was told to end only the time that a client which does not read is given."""
-    if not limit.expired():
-        limit.reschedule(asyncio.get_running_loop().time() + LINGER)
-
-
-def pause(seconds: float) -> bytes:
-    """Returns what tells the browser how long to wait before it reconnects: once to twice these seconds."""
-    return f"retry: {round(seconds * random.uniform(1, 2) * 1000)}\n\n".encode()
+    """The streams of a process that takes this many connections: at most a third of them, and as many waits."""
+    total = min(Caps.total, connections // 3)
+    return Streams(
+        StreamsConfig(
+            caps=Caps(total=total, operators=total // 10),
+            waits=RoomCaps(total=total, share=max(1, total // 4)),
+        )
+    )
 
 
 def event(version: str) -> bytes:
     """Returns the event for a version."""
     return f"id: {version}\nevent: progress\ndata: {json.dumps({'version': version})}\n\n".encode()
-
-
-def piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
-    """Returns a part of a stream."""
-    return {"type": "http.response.body", "body": body, "more_body": more}
 
 
 async def refuse(

@@ -110,10 +110,13 @@ ROOMS = {
         "orders.engine.runtime.sql",
         *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
     ),
-    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.problems", "sasweb.shutdown"),
+    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.holding", "sasweb.problems"),
     "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
     "orders.order_page": (*BELOW_FACES, "orders.business"),
-    "orders.live": (*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
+    "orders.live": (
+        *(*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
+        "sasweb.holding",
+    ),
     "orders.watchdog": (
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),

@@ -21,9 +21,9 @@ from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.age_turns import AGED, EVERY
 from orders.engine.scheduler.config import SchedulerConfig
 from orders.engine.supervisor.role import SupervisorConfig
+from orders.live.following import StreamsConfig
 from orders.live.hub import HubConfig
-from orders.live.places import Caps
-from orders.live.streams import StreamsConfig
+from orders.live.places import Caps, RoomCaps
 from orders.management.commands import run_jobs
 from orders.models import AgentRequest
 from orders.outbox import queue
@@ -267,8 +267,10 @@ FIGURES = [
     ("docs/operations.md", r"live updates of one IP address \| (\d+)", Caps().address),
     ("docs/operations.md", r"and (\d+) streams would be for all", Caps().address),
     ("docs/operations.md", r"or an operator's\) \| (\d+)", Caps().reader),
-    ("docs/operations.md", r"lets requests wait \(`Prefer: wait`\) \| (\d+)", settings.WEB_THREADS // 2),
-    ("docs/operations.md", r", of which (\d+) of one account", settings.WEB_THREADS // 8),
+    ("docs/operations.md", r"lets requests of the API wait [^|]+ \| (\d+,\d+), of which", RoomCaps().total),
+    ("docs/operations.md", r", of which (\d+) of one account", RoomCaps().share),
+    ("docs/operations.md", r"has streams of the API [^|]+ \| (\d+)", Caps().total - Caps().operators),
+    ("docs/operations.md", r"count as live updates; (\d+) of one account", RoomCaps().share),
     ("docs/operations.md", r"warnings and errors of one kind \| (\d+) a minute", logs.MOST_OF_A_KIND),
     ("docs/your-business.md", r"has at most (\d+) KB", transport.LARGEST_ANSWER / 1024),
     ("docs/sandbox.md", r"oldest first, (\d+) a page", PAGE),

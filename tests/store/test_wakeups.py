@@ -3,17 +3,23 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from secrets import token_hex
 
 import psycopg
 import pytest
 from django.db import connection, transaction
+from pytest_django import Settings
 
-from orders import wiring
+from orders import jobs, wiring
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.runtime import listener as listener_module
 from orders.engine.runtime.listener import Listener
 from orders.engine.runtime.sql import fetch
+from orders.models import StatusMessage
+from tests.engine.test_shift import an_overdue_order
+from tests.support.factories import make_order
+from tests.support.roles import a_scheduler
 from tests.support.two_sessions import PATIENCE, Session
 from tests.support.wait import until
 
@@ -101,6 +107,25 @@ def test_several_topics_take_one_statement_and_no_topic_takes_none(
         wake(Topic.SCHEDULER, Topic.PROGRESS)
         wake()
     assert ear.hear(2) == ["scheduler", "progress"]
+
+
+def test_a_sweep_wakes_those_who_watch_the_orders_that_it_found(ear: Ear, settings: Settings) -> None:
+    """The supervisor itself touches no channel: its job wakes."""
+    settings.CONFIG = replace(settings.CONFIG, supervisor_period=0.01)
+    jobs.supervisor_shift(0.1)
+    wake(Topic.AGENTS)
+    an_overdue_order()
+    jobs.supervisor_shift(0.1)
+    wake(Topic.SUBMISSION)
+    assert ear.hear(3) == ["agents", "progress", "submission"]
+
+
+def test_a_failure_that_is_announced_late_wakes_those_who_wait_for_messages(ear: Ear) -> None:
+    make_order(process_state="error", announced=False, reply_to="app-1")
+    a_scheduler().run_once()
+    assert StatusMessage.objects.get().kind == "failed"
+    wake(Topic.SUBMISSION)
+    assert ear.hear(2) == ["progress", "submission"]
 
 
 # --- the listener

@@ -28,7 +28,8 @@ def test_the_limit_is_raised_and_a_shortage_is_described(
     assert ("LimitNOFILE" in answer) is (connections < 3000)
 
 
-def test_live_updates_take_no_more_than_half_of_the_connections() -> None:
-    for connections, total, operators in ((3000, 1000, 100), (624, 312, 31)):
-        caps = make_streams(connections=connections)._config.caps
-        assert (caps.total, caps.operators) == (total, operators)
+def test_live_updates_and_waits_take_no_more_than_a_third_of_the_connections_each() -> None:
+    for connections, total, operators in ((3000, 1000, 100), (624, 208, 20)):
+        config = make_streams(connections=connections)._config
+        assert (config.caps.total, config.caps.operators) == (total, operators)
+        assert (config.waits.total, config.waits.share) == (total, total // 4)

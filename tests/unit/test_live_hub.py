@@ -9,10 +9,12 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import OperationalError
 
+from orders.live import following as following_module
 from orders.live import streams as streams_module
 from orders.live.admission import Admission
+from orders.live.following import Following, StreamsConfig
 from orders.live.hub import Hub, HubConfig, Versions, Watch
-from orders.live.streams import Streams, StreamsConfig
+from orders.live.streams import Streams
 
 SOON = 5.0
 ONE, TWO = uuid4(), uuid4()
@@ -71,6 +73,21 @@ async def stirred(watch: Watch) -> str:
 def test_a_change_before_the_watch_was_registered_is_found_without_a_wake_up() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         assert await stirred(hub.watch(ONE, "0")) == "1"
+
+    run(scenario)
+
+
+def test_a_reader_who_comes_during_a_query_with_a_newer_version_is_not_taken_back() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        orders.may_answer.clear()
+        early = hub.watch(ONE, "0")
+        await until_asked(orders, 1)
+        orders.versions[ONE] = "2"
+        late = hub.watch(ONE, "2")
+        orders.may_answer.set()
+        assert await stirred(early) == "1"
+        assert await stirred(early) == "2"
+        assert not late.changed.is_set()
 
     run(scenario)
 
@@ -188,19 +205,19 @@ def scope() -> dict[str, Any]:
 def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
     """Orders that anybody may follow, without a database or a listener."""
     orders = Orders()
-    monkeypatch.setattr(streams_module, "read_versions", orders.read)
+    monkeypatch.setattr(following_module, "read_versions", orders.read)
     monkeypatch.setattr(
         streams_module,
         "admit_owner",
         lambda _, order_id: Admission(order_id, orders.versions[order_id], "ada"),
     )
     monkeypatch.setattr(streams_module, "count_and_admit", lambda _, admit: admit())
-    monkeypatch.setattr(streams_module, "LINGER", 0.05)
+    monkeypatch.setattr(following_module, "LINGER", 0.05)
 
-    def listen(self: Streams) -> None:
+    def listen(self: Following) -> None:
         self._loop = asyncio.get_running_loop()
 
-    monkeypatch.setattr(Streams, "_listen", listen)
+    monkeypatch.setattr(Following, "listen", listen)
     return orders
 
 
@@ -215,7 +232,7 @@ def test_a_slow_reader_delays_nobody_and_gets_only_the_latest_state(orders: Orde
         slow.reads.clear()
         for version in ("2", "3", "4"):
             orders.versions[ONE] = version
-            streams._hub.wake()
+            streams._following.orders.wake()
             await until_true(lambda event_id=f"id: {version}\n": event_id in quick.text)
         slow.reads.set()
         await until_true(lambda: "id: 4" in slow.text)
@@ -234,12 +251,13 @@ def test_a_reader_who_never_reads_is_dropped_at_the_end_of_its_stream_and_at_a_s
         stuck = Browser()
         stuck.reads.clear()
         task = asyncio.create_task(streams(scope(), stuck.receive, stuck.send))
-        await until_true(lambda: bool(streams._limits))
+        await until_true(lambda: bool(streams._following._limits))
         if is_stopped:
             streams.stop()
         await asyncio.wait([task])
         assert task.cancelled()
-        assert (streams._open, streams._places._held, streams._hub._watches) == (0, {}, {})
+        following = streams._following
+        assert (following.open_streams, streams._places._held, following.orders._watches) == (0, {}, {})
 
     asyncio.run(asyncio.wait_for(scenario(lifetime=0.05, is_stopped=False), SOON))
     asyncio.run(asyncio.wait_for(scenario(lifetime=60.0, is_stopped=True), SOON))

@@ -1,6 +1,6 @@
 """Helpers for following an order: servers, cookies and paths, streams, and the connections that a server holds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
@@ -54,6 +54,18 @@ def happen(order_id: UUID, *, silently: bool = False) -> str:
         if not silently:
             wake(Topic.PROGRESS)
     return order_selectors.order_version(order_id)
+
+
+def happen_to_all(order_ids: Iterable[UUID]) -> None:
+    """Records an event of each of these orders, in one transaction."""
+    with transaction.atomic():
+        state_store.record_events(
+            [
+                EventRow(order_id, "step_started", Actor(ActorKind.SCHEDULER, "scheduler:test"))
+                for order_id in set(order_ids)
+            ]
+        )
+        wake(Topic.PROGRESS)
 
 
 def listening(name: str) -> list[int]:

@@ -31,6 +31,7 @@ class Stream:
         lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
         self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode())
         self._bytes = b""
+        self._blocks: list[str] = []
         self.is_over = False
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -46,12 +47,14 @@ class Stream:
 
     def next(self, *, seconds: float = 10.0) -> Heard | None:
         """The next block; None at the end of the stream. Raises `TimeoutError`."""
-        size = int(self._until(b"\r\n", seconds), 16)
-        chunk = self._take(size + 2, seconds)[:-2].decode()
-        if size == 0:
-            self.is_over = True
-            return None
-        lines = [line.partition(":") for line in chunk.split("\n") if line]
+        while not self._blocks:
+            size = int(self._until(b"\r\n", seconds), 16)
+            chunk = self._take(size + 2, seconds)[:-2].decode()
+            if size == 0:
+                self.is_over = True
+                return None
+            self._blocks += [block for block in chunk.split("\n\n") if block]
+        lines = [line.partition(":") for line in self._blocks.pop(0).split("\n")]
         return Heard({name: value.strip() for name, _, value in lines}, time.monotonic())
 
     def next_version(self, *, seconds: float = 10.0) -> Heard:

@@ -8,16 +8,12 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from rest_framework.test import APIClient
 
 from orders.access.guest_links import make_token
-from orders.engine import state_store
-from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import fetch
 from orders.selectors import orders as order_selectors
-from orders.vocabulary import ActorKind
 from tests.support.wait import until
 from tests.web.following import (
     about,
@@ -25,6 +21,7 @@ from tests.web.following import (
     as_owner,
     cookie,
     happen,
+    happen_to_all,
     listening,
     many_orders,
     open_many,
@@ -183,14 +180,7 @@ def test_one_listener_serves_hundreds_of_readers_even_if_some_do_not_read(
     for stream in readers:
         stream.next_version()
     assert sessions("live") <= 24  # the pool, the admission's, and one listener
-    with transaction.atomic():
-        state_store.record_events(
-            [
-                EventRow(order_id, "step_started", Actor(ActorKind.SCHEDULER, "scheduler:test"))
-                for order_id in set(order_ids)
-            ]
-        )
-        wake(Topic.PROGRESS)
+    happen_to_all(order_ids)
     now = order_selectors.order_versions(order_ids)
     for stream, order_id in zip(readers, order_ids, strict=False):
         assert stream.next_version(seconds=PROMPT).version == now[order_id]

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from orders.fields.numbers import LARGEST_ID
 from orders.models import StatusMessage
-from tests.web.helpers import assert_problem, in_threads, mistakes, place, run_submission
-from tests.web.test_waiting import SOON
+from orders.selectors.response_queues import FILLED, queue_of, versions
+from tests.web.helpers import assert_problem, mistakes, place, run_submission
 
 pytestmark = pytest.mark.django_db
 
@@ -70,22 +71,37 @@ def test_messages_are_listed_page_by_page(ada: APIClient) -> None:
     assert messages(ada, after=2**63 - 1) == []
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_reader_can_wait_for_the_next_message(ada: APIClient) -> None:
-    place(ada, reply_to="shop.1")
-    (reader,) = in_threads(1, lambda _: messages(ada, wait=LONG))
-    run_submission()
-    assert len(reader.result(timeout=SOON)) == 1
-
-
-def test_a_wait_ends_when_no_message_arrives(ada: APIClient) -> None:
-    assert messages(ada, wait=1) == []
-
-
-def test_a_wait_ends_at_once_when_messages_are_there(ada: APIClient) -> None:
+def test_nobody_waits_for_messages_that_are_there(ada: APIClient) -> None:
     place(ada, reply_to="shop.1")
     run_submission()
-    assert len(messages(ada, wait=LONG)) == 1
+    scope: dict[str, Any] = {}
+    response = ada.get(QUEUE, {"wait": LONG}, **{"asgi.scope": scope})
+    assert (len(response.json()["results"]), scope) == (1, {})
+
+
+def test_which_queues_have_messages_after_an_id_is_one_statement(
+    ada: APIClient, bob: APIClient, django_assert_num_queries: Any
+) -> None:
+    place(ada, reply_to="shop.1")
+    run_submission()
+    (message,) = messages(ada)
+    own_queue, others_queue = queue_of(ada.user.pk, "shop.1"), queue_of(bob.user.pk, "shop.1")
+    number = message["id"]
+    with django_assert_num_queries(1):
+        states = versions(
+            [
+                (own_queue, 0),
+                (own_queue, number - 1),
+                (own_queue, number),
+                (own_queue, LARGEST_ID),
+                (others_queue, 0),
+            ]
+        )
+    assert [pair for pair, version in states.items() if version == FILLED] == [
+        (own_queue, 0),
+        (own_queue, number - 1),
+    ]
+    assert len(states) == 5
 
 
 @pytest.mark.parametrize("query", ["wait=61", "wait=-1", "after=-1", f"after={2**63}", "after=x", "since=1"])

@@ -1,93 +1,100 @@
-"""`Prefer: wait=N`: the response arrives with the change, or when the time is up."""
+"""`Prefer: wait=N` and `wait=N`: the response arrives with the change, or when the time is up, and holds no thread."""
 
-import threading
+import http.client
 import time
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from rest_framework.test import APIClient
 
-from orders.api import views, waiting
-from orders.api.waiting import WaitingRoom
-from orders.selectors import orders as order_selectors
-from sasweb import shutdown
+from orders.fields.numbers import LARGEST_ID
+from orders.models import ApiToken
+from sasweb.holding import HOLD, RESUMED, Outcome, Wait
 from tests.support.finished_orders import archive, finished_order
-from tests.web.helpers import ORDERS, in_threads, place, run_submission
+from tests.web.conftest import sign_in
+from tests.web.following import about, happen, started
+from tests.web.helpers import ORDERS, assert_problem, place, run_submission
+from tests.web.server import Server
+from tests.web.waiters import Waiter, until_held
 
 LONG = 30
 SOON = 20.0
 """Seconds within which a response arrives once nothing holds it back."""
+PROMPT = 2.5
+"""Seconds within which a response arrives because of the wake-up: less than the 3 s after which the server polls."""
+HOME, OFFICE = "127.0.2.1", "127.0.2.2"
+
+real = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    log = tmp_path_factory.mktemp("waits") / "log"
+    yield from started(Server(log, application="tests.web.counted_waits:application", **about("waits")))
+
+
+@pytest.fixture(scope="module")
+def small(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Room for three waits, two of them of one account or IP address. It polls three times a second."""
+    log = tmp_path_factory.mktemp("few-waits") / "log"
+    yield from started(Server(log, application="tests.web.few_waits:application", **about("few")))
 
 
 @pytest.fixture
-def clear_stopping() -> Iterator[None]:
-    yield
-    shutdown.STOPPING.clear()
+def url(ada: APIClient) -> str:
+    return place(ada)["links"]["self"]
 
 
-@pytest.fixture
-def polled(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Set when a waiting request has polled the database."""
-    event, ask = threading.Event(), order_selectors.order_version
-
-    def ask_and_signal(order_id: Any) -> str:
-        version = ask(order_id)
-        event.set()
-        return version
-
-    monkeypatch.setattr(order_selectors, "order_version", ask_and_signal)
-    return event
+def order_of(url: str) -> UUID:
+    return UUID(url.rpartition("/")[2])
 
 
-def get_in_thread(client: APIClient, url: str, **headers: str) -> Callable[[], Any]:
-    """Sends a GET in a thread. The function returned waits for the response."""
-
-    def get(_: int) -> Any:
-        begun = time.monotonic()
-        response = client.get(url, headers=headers)
-        response.took = time.monotonic() - begun
-        return response
-
-    (future,) = in_threads(1, get)
-    return lambda: future.result(timeout=LONG)
+def etag(client: APIClient, url: str) -> str:
+    return client.get(url)["ETag"]
 
 
-@pytest.mark.django_db(transaction=True)
+@real
 @pytest.mark.parametrize("has_etag", [False, True], ids=["from the request on", "from a version on"])
 def test_the_response_arrives_with_the_change(
-    ada: APIClient, polled: threading.Event, has_etag: bool
+    shared: Server, ada: APIClient, url: str, has_etag: bool
 ) -> None:
-    url = place(ada)["links"]["self"]
-    headers = {"If-None-Match": ada.get(url)["ETag"]} if has_etag else {}
-    answer = get_in_thread(ada, url, Prefer=f"wait={LONG}", **headers)
-    assert polled.wait(SOON)
+    headers = {"If_None_Match": etag(ada, url)} if has_etag else {}
+    waiter = Waiter(shared, url, ada.token, Prefer=f"wait={LONG}", **headers)
+    until_held(shared, waits=1)
+    assert not waiter.is_answered()
     run_submission()
-    response = answer()
-    assert (response.status_code, response["Preference-Applied"]) == (200, f"wait={LONG}")
-    assert len(response.json()["steps"]) == 5
-    assert response.took < SOON
+    answer = waiter.answer(seconds=PROMPT)
+    assert (answer.status, answer.headers["preference-applied"]) == (200, f"wait={LONG}")
+    assert answer.headers["etag"] == etag(ada, url)
+    assert len(answer.json["steps"]) == 5
+    until_held(shared)
 
 
-@pytest.mark.django_db
-def test_a_client_with_an_older_version_gets_a_response_at_once(ada: APIClient) -> None:
-    url = place(ada)["links"]["self"]
-    response = ada.get(url, headers={"Prefer": f"wait={LONG}", "If-None-Match": '"an-older-one"'})
-    assert response.status_code == 200
-    assert "Preference-Applied" not in response
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(("headers", "status"), [({"If-None-Match": "*"}, 304), ({}, 200)])
+@real
+@pytest.mark.parametrize("has_etag", [False, True], ids=["200", "304"])
 def test_without_a_change_the_response_arrives_when_the_time_is_up(
-    ada: APIClient, headers: dict[str, str], status: int
+    shared: Server, ada: APIClient, url: str, has_etag: bool
 ) -> None:
-    url = place(ada)["links"]["self"]
+    headers = {"If_None_Match": "*"} if has_etag else {}
     begun = time.monotonic()
-    response = ada.get(url, headers={"Prefer": "wait=1", **headers})
-    assert (response.status_code, response["Preference-Applied"]) == (status, "wait=1")
+    answer = Waiter(shared, url, ada.token, Prefer="wait=1", **headers).answer()
     assert 1 <= time.monotonic() - begun < SOON
+    assert (answer.status, answer.headers["preference-applied"]) == (304 if has_etag else 200, "wait=1")
+    assert answer.headers["etag"] == etag(ada, url)
+
+
+@real
+def test_one_connection_waits_again_and_again(shared: Server, ada: APIClient, url: str) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", shared.port, timeout=LONG)
+    headers = {"Authorization": f"Token {ada.token}", "Prefer": "wait=1", "If-None-Match": "*"}
+    for _ in range(3):
+        client.request("GET", url, headers=headers)
+        response = client.getresponse()
+        assert (response.status, response.read(), response.will_close) == (304, b"", False)
+    client.close()
 
 
 @pytest.mark.django_db
@@ -99,112 +106,147 @@ def test_a_finished_order_is_not_waited_for_unless_it_is_known(ada: APIClient, s
     )
     if is_archived:
         archive(order_id)
-    url, begun = f"{ORDERS}/{order_id}", time.monotonic()
-    response = ada.get(url, headers={"Prefer": f"wait={LONG}"})
-    assert (response.status_code, "Preference-Applied" in response) == (200, False)
-    assert time.monotonic() - begun < SOON
-    same = ada.get(url, headers={"Prefer": "wait=1", "If-None-Match": response["ETag"]})
-    assert (same.status_code, same["Preference-Applied"]) == (304, "wait=1")
+    url = f"{ORDERS}/{order_id}"
+    scope: dict[str, Any] = {}
+    response = ada.get(url, headers={"Prefer": f"wait={LONG}"}, **{"asgi.scope": scope})
+    assert (response.status_code, HOLD in scope) == (200, False)
+    same = {"Prefer": f"wait={LONG}", "If-None-Match": response["ETag"]}
+    response = ada.get(url, headers=same, **{"asgi.scope": scope})
+    assert (response.status_code, HOLD in scope) == (304, True)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("preference", ["wait=0", "wait=x", "wait", "respond-async", "wait=-1", "waiting=9"])
-def test_an_invalid_preference_is_ignored(ada: APIClient, preference: str) -> None:
-    response = ada.get(place(ada)["links"]["self"], headers={"Prefer": preference})
-    assert response.status_code == 200
+def test_an_invalid_preference_is_ignored(ada: APIClient, url: str, preference: str) -> None:
+    scope: dict[str, Any] = {}
+    response = ada.get(url, headers={"Prefer": preference}, **{"asgi.scope": scope})
+    assert (response.status_code, scope) == (200, {})
     assert "Preference-Applied" not in response
 
 
 @pytest.mark.django_db
-def test_nobody_waits_when_all_places_are_taken(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "ROOM", WaitingRoom(0))
-    begun = time.monotonic()
-    response = ada.get(place(ada)["links"]["self"], headers={"Prefer": f"wait={LONG}"})
-    assert response.status_code == 200
+def test_a_client_with_an_older_version_does_not_wait(ada: APIClient, url: str) -> None:
+    scope: dict[str, Any] = {}
+    headers = {"Prefer": f"wait={LONG}", "If-None-Match": '"an-older-one"'}
+    response = ada.get(url, headers=headers, **{"asgi.scope": scope})
+    assert (response.status_code, scope) == (200, {})
     assert "Preference-Applied" not in response
-    assert time.monotonic() - begun < SOON
 
 
 @pytest.mark.django_db
-def test_a_wait_is_limited_to_a_minute(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    room = SimpleNamespace(wait=lambda _, *, request, seconds: waits.append(seconds) or True)
-    monkeypatch.setattr(views, "ROOM", room)
-    response = ada.get(place(ada)["links"]["self"], headers={"Prefer": "respond-async, wait=99999999999"})
-    assert (waits, response["Preference-Applied"]) == ([60], "wait=60")
+def test_a_wait_is_limited_to_a_minute(ada: APIClient, url: str) -> None:
+    scope: dict[str, Any] = {}
+    headers = {"Prefer": "respond-async, wait=99999999999"}
+    response = ada.get(url, headers=headers, **{"asgi.scope": scope})
+    clients = (f"account:{ada.user.pk}", "address:127.0.0.1")
+    wait = Wait(subject=order_of(url), version="0-pending", clients=clients, seconds=60)
+    assert (scope, response["Preference-Applied"]) == ({HOLD: wait}, "wait=60")
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_waiting_request_is_answered_when_the_process_stops(
-    ada: APIClient, polled: threading.Event, clear_stopping: None
+@pytest.mark.django_db
+def test_under_a_server_that_holds_nothing_nobody_waits(ada: APIClient, url: str) -> None:
+    response = ada.get(url, headers={"Prefer": f"wait={LONG}"})
+    assert (response.status_code, "Preference-Applied" in response) == (200, False)
+    assert ada.get(f"/api/v1/response-queues/shop.1/messages?wait={LONG}").json()["results"] == []
+
+
+@pytest.mark.django_db
+def test_a_request_that_was_held_is_not_held_again_and_not_counted_again(
+    ada: APIClient, url: str, only: Any
 ) -> None:
-    answer = get_in_thread(ada, place(ada)["links"]["self"], Prefer=f"wait={LONG}")
-    assert polled.wait(SOON)
-    shutdown.STOPPING.set()
-    assert answer().took < SOON
-
-
-def request_of(disconnected: threading.Event, *, account: int = 1, address: str = "192.0.2.1") -> Any:
-    meta = {"asgi.scope": {"sasweb.gone": disconnected}, "REMOTE_ADDR": address}
-    return SimpleNamespace(META=meta, user=SimpleNamespace(pk=account))
-
-
-@pytest.mark.django_db
-def test_waiting_ends_when_the_client_disconnects() -> None:
-    disconnected = threading.Event()
-    polls = 0
-
-    def ask() -> bool:
-        nonlocal polls
-        polls += 1
-        if polls == 2:
-            disconnected.set()
-        return False
-
-    assert WaitingRoom(1).wait(ask, request=request_of(disconnected), seconds=LONG)
-    assert polls == 2
-
-
-@pytest.mark.django_db
-def test_a_place_is_freed_when_polling_fails() -> None:
-    room = WaitingRoom(1)
-
-    def fail() -> bool:
-        raise RuntimeError
-
+    only(waits__account=1)
+    scope: dict[str, Any] = {}
+    headers = {"Prefer": f"wait={LONG}", "If-None-Match": "*"}
+    assert ada.get(url, headers=headers, **{"asgi.scope": scope}).status_code == 304
     for _ in range(3):
-        with pytest.raises(RuntimeError):
-            room.wait(fail, request=request_of(threading.Event()), seconds=LONG)
+        scope = {RESUMED: Outcome.CHANGED}
+        response = ada.get(url, headers=headers, **{"asgi.scope": scope})
+        assert (response.status_code, response["Preference-Applied"]) == (304, f"wait={LONG}")
+        assert HOLD not in scope
+    assert_problem(ada.get(url, headers=headers), "rate_limited")
 
 
-def test_at_most_half_of_the_threads_may_wait() -> None:
-    assert waiting.ROOM._places == 16
+@real
+def test_a_change_without_a_wake_up_is_noticed_by_the_poll(small: Server, ada: APIClient, url: str) -> None:
+    run_submission()
+    before = etag(ada, url)
+    waiter = Waiter(small, url, ada.token, Prefer=f"wait={LONG}", If_None_Match=before)
+    until_held(small, waits=1)
+    version = happen(order_of(url), silently=True)
+    answer = waiter.answer(seconds=SOON)
+    assert (answer.status, answer.headers["etag"]) == (200, f'W/"{version}"')
 
 
-@pytest.mark.django_db
-def test_one_client_has_at_most_a_quarter_of_the_places_whether_by_account_or_by_address() -> None:
-    room, has_ended, held = WaitingRoom(8), threading.Event(), threading.Semaphore(0)
+@real
+def test_a_reader_of_a_response_queue_gets_the_next_message(shared: Server, ada: APIClient) -> None:
+    queue = "/api/v1/response-queues/shop.1/messages"
+    place(ada, reply_to="shop.1")
+    waiter = Waiter(shared, f"{queue}?wait={LONG}", ada.token)
+    behind = Waiter(shared, f"{queue}?wait=2&after={LARGEST_ID}", ada.token)
+    until_held(shared, waits=2)
+    assert not waiter.is_answered()
+    run_submission()
+    assert [message["kind"] for message in waiter.answer(seconds=SOON).json["results"]] == ["received"]
+    assert behind.answer().json == {"results": [], "next": None}
 
-    def wait(account: int, address: str) -> bool:
-        def poll() -> bool:
-            held.release()
-            return has_ended.wait(LONG)
 
-        return room.wait(
-            poll, request=request_of(threading.Event(), account=account, address=address), seconds=LONG
-        )
+@real
+def test_a_token_that_was_revoked_during_the_wait_gets_nothing(
+    shared: Server, ada: APIClient, url: str
+) -> None:
+    waiter = Waiter(shared, url, ada.token, Prefer=f"wait={LONG}")
+    until_held(shared, waits=1)
+    ApiToken.objects.all().delete()
+    run_submission()
+    answer = waiter.answer(seconds=SOON)
+    assert (answer.status, answer.json["code"]) == (401, "invalid_token")
 
-    def holds(account: int, address: str) -> Callable[[], bool]:
-        (future,) = in_threads(1, lambda _: wait(account, address))
-        assert held.acquire(timeout=SOON)
-        return lambda: future.result(timeout=LONG)
 
-    waiting_ones = [holds(1, "192.0.2.1"), holds(1, "192.0.2.2")]
-    assert not wait(1, "192.0.2.3")
-    waiting_ones += [holds(2, "2001:db8::1"), holds(3, "2001:db8::2")]
-    assert not wait(4, "2001:db8::3")
-    waiting_ones += [holds(number, f"192.0.2.{number}") for number in range(5, 9)]
-    assert not wait(9, "192.0.2.9")
-    has_ended.set()
-    assert all(result() for result in waiting_ones)
-    assert wait(1, "192.0.2.1")
+@real
+def test_a_client_that_leaves_is_forgotten(shared: Server, ada: APIClient, url: str) -> None:
+    waiters = [Waiter(shared, url, ada.token, Prefer="wait=60") for _ in range(3)]
+    until_held(shared, waits=3)
+    for waiter in waiters:
+        waiter.leave()
+    until_held(shared)
+
+
+@real
+def test_who_finds_no_room_is_told_when_to_come_again_and_may_ask_without_waiting(
+    small: Server, ada: APIClient, url: str
+) -> None:
+    bob, eve = sign_in("bob"), sign_in("eve")
+    of_bob, of_eve = place(bob)["links"]["self"], place(eve)["links"]["self"]
+
+    def refused(path: str, token: str, source: str) -> None:
+        answer = Waiter(small, path, token, source=source, Prefer="wait=60", If_None_Match="*").answer()
+        assert (answer.status, answer.json["code"]) == (429, "too_many_waiting")
+        assert 5 <= int(answer.headers["retry-after"]) <= 15
+        assert "preference-applied" not in answer.headers
+
+    waiters = [Waiter(small, url, ada.token, source=HOME, Prefer="wait=60") for _ in range(2)]
+    until_held(small, waits=2)
+    refused(url, ada.token, OFFICE)
+    refused(of_bob, bob.token, HOME)
+    waiters.append(Waiter(small, of_bob, bob.token, source=OFFICE, Prefer="wait=60"))
+    until_held(small, waits=3)
+    refused(of_eve, eve.token, "127.0.2.3")
+    refused("/api/v1/response-queues/mine/messages?wait=60", eve.token, "127.0.2.3")
+    assert small.request("GET", of_eve, headers={"Authorization": f"Token {eve.token}"}).status == 200
+    for waiter in waiters:
+        waiter.leave()
+    until_held(small)
+
+
+@real
+def test_a_stop_answers_those_who_wait_at_once(ada: APIClient, url: str, tmp_path: Path) -> None:
+    server = Server(tmp_path / "log", application="tests.web.counted_waits:application", **about("stopped"))
+    for _ in started(server):
+        waiters = [
+            Waiter(server, url, ada.token, Prefer="wait=60", If_None_Match=etag(ada, url)) for _ in range(60)
+        ]
+        until_held(server, waits=60)
+        begun = time.monotonic()
+        assert server.stop() < 6.0
+        assert [waiter.answer().status for waiter in waiters] == [304] * 60
+        assert time.monotonic() - begun < SOON

@@ -125,6 +125,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         "list_orders",
         "place_order",
         "get_order",
+        "follow_order",
         "cancel_order",
         "pay_for_order",
         "list_order_events",

@@ -217,6 +217,7 @@ class Scheduler:
             rows = state_store.unannounced(limit, self.workflows())
             state_store.write_processes([row._replace(announced=True) for row in rows])
             status.post(self._failures(rows))
+            wake(*([Topic.PROGRESS] if rows else []))
         return handed_back > 0
 
     def _failures(self, rows: Iterable[ProcessRow]) -> list[status.Status]:

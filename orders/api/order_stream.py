@@ -1,0 +1,74 @@
+"""An order's state as server-sent events, for programs: `GET orders/{id}/stream`.
+
+The view's answer is the beginning of the stream, which the event loop goes on with (`orders.api.waiting`). A finished
+order has a stream that ends at once, and a reader who knows how it ended gets 204, which ends its reconnecting. Under a
+server that holds nothing, each stream ends after the current state.
+"""
+
+from functools import partial
+from uuid import UUID
+
+from django.db import connection
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import AuthenticationFailed, NotFound
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+
+from orders.api import documentation, representations, requests
+from orders.api.authentication import TokenAuthentication
+from orders.api.waiting import WaitingView, hold_open
+from orders.selectors import orders as order_selectors
+from orders.selectors.customer_order import CustomerOrder
+from sasweb.holding import Part
+
+MEDIA_TYPE = "text/event-stream"
+END = b"event: end\ndata: {}\n\n"
+
+
+class EventStreamRenderer(JSONRenderer):
+    """Accepts a client that asks for events. What goes wrong is JSON all the same."""
+
+    media_type = MEDIA_TYPE
+    format = "events"
+
+
+class OrderStream(WaitingView):
+    """An order's state, and each later one."""
+
+    renderer_classes = (EventStreamRenderer, JSONRenderer)
+
+    @extend_schema(**documentation.FOLLOW_ORDER)
+    def get(self, request: Request, order_id: UUID) -> HttpResponse:
+        customer_id = requests.reader_id(request)
+        order = order_selectors.order(order_id=order_id, customer_id=customer_id)
+        if order is None:
+            raise NotFound
+        part = _part(order)
+        is_known = request.headers.get("Last-Event-ID") == order.version
+        if is_known and part.is_last:
+            return HttpResponse(status=204)
+        if not part.is_last and request.method == "GET":
+            read = partial(_read, request, order_id, customer_id)
+            hold_open(request, order_id, version=order.version, read=read)
+        body = b"" if is_known else part.body
+        return HttpResponse(body, content_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+
+
+def _read(request: Request, order_id: UUID, customer_id: int | None) -> Part:
+    """The order as it is now. Its stream ends if the token has been revoked or has expired, or the order is gone."""
+    try:
+        TokenAuthentication().authenticate(request)
+        order = order_selectors.order(order_id=order_id, customer_id=customer_id)
+    except AuthenticationFailed:
+        order = None
+    finally:
+        connection.close()
+    return _part(order) if order else Part("", b"", is_last=True)
+
+
+def _part(order: CustomerOrder) -> Part:
+    """The event that says where an order stands, and that there is no other if it is finished."""
+    data = JSONRenderer().render(representations.OrderOut.render(order))
+    event = b"id: %b\nevent: order\ndata: %b\n\n" % (order.version.encode(), data)
+    return Part(order.version, event + END if order.is_finished else event, order.is_finished)

@@ -1,0 +1,77 @@
+"""A thousand requests that wait in one web process hold neither a thread nor a connection to the database."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from rest_framework.test import APIClient
+
+from orders.live.places import RoomCaps
+from orders.selectors import orders as order_selectors
+from tests.web.conftest import sign_in
+from tests.web.following import about, happen, happen_to_all, sessions, started
+from tests.web.helpers import place, run_submission
+from tests.web.server import Server
+from tests.web.waiters import Waiter, until_held
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOST, SHARE = RoomCaps().total, RoomCaps().share
+EACH = 10
+"""Requests that wait for one order."""
+QUICK = 2.0
+"""Seconds within which a plain GET is answered, on a machine that is busy with other tests, too."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    yield from started(
+        Server(tmp_path / "log", application="tests.web.counted_waits:application", **about("thousand"))
+    )
+
+
+def threads(server: Server) -> int:
+    (worker,) = server.workers()
+    lines = Path(f"/proc/{worker}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("Threads:")))
+
+
+def test_a_thousand_wait_while_a_plain_request_is_answered_and_hear_of_one_change_each(
+    server: Server, ada: APIClient
+) -> None:
+    clients = [ada, *(sign_in(f"client-{number}") for number in range(1, MOST // SHARE))]
+    placed = [
+        (client.token, place(client)["links"]["self"]) for client in clients for _ in range(SHARE // EACH)
+    ]
+    run_submission()
+    urls = [order for order in placed for _ in range(EACH)]
+    order_ids = [UUID(url.rpartition("/")[2]) for _, url in urls]
+    versions = order_selectors.order_versions(order_ids)
+
+    def send(number: int) -> Waiter:
+        token, url = urls[number]
+        headers = {"Prefer": "wait=60", "If_None_Match": f'W/"{versions[order_ids[number]]}"'}
+        return Waiter(server, url, token, source=f"127.0.8.{number // SHARE + 1}", **headers)
+
+    with ThreadPoolExecutor(16) as pool:
+        waiters = list(pool.map(send, range(MOST)))
+    until_held(server, waits=MOST)
+    assert not any(waiter.is_answered() for waiter in waiters)
+    began = time.monotonic()
+    read = server.request("GET", urls[0][1], headers={"Authorization": f"Token {ada.token}"})
+    assert (read.status, time.monotonic() - began < QUICK) == (200, True)
+    # The pool, the hubs and the listener; 32 threads for requests, and a few for the hubs and the streams.
+    assert sessions("thousand") <= 24
+    assert threads(server) < 60
+    version = happen(order_ids[0])
+    assert {waiter.answer().headers["etag"] for waiter in waiters[:EACH]} == {f'W/"{version}"'}
+    assert not any(waiter.is_answered() for waiter in waiters[EACH:])
+    happen_to_all(order_ids)
+    now = order_selectors.order_versions(order_ids)
+    for waiter, order_id in zip(waiters[EACH:], order_ids[EACH:], strict=True):
+        answer = waiter.answer()
+        assert (answer.status, answer.headers["etag"]) == (200, f'W/"{now[order_id]}"')
+    until_held(server)
