@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tomllib
 from datetime import timedelta
 
 from sasweb import config, database, logs, mail_server
@@ -227,7 +228,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["orders.api.throttling.LimitThrottle"],
     "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "orders.api.schema.ScopedSchema",
+    "DEFAULT_SCHEMA_CLASS": "orders.api.schema.ExactSchema",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "orders.api.problems.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -235,7 +236,10 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "sasweb orders",
-    "VERSION": "1",
+    "VERSION": tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"],
+    "OAS_VERSION": "3.1.0",
+    "SERVERS": [{"url": CONFIG.public_url}],
+    "WEBHOOKS": ["orders.api.webhook_documentation.ALERT"],
     "DESCRIPTION": (
         "Place orders and follow them. Errors are `application/problem+json` (RFC 9457) with a stable `code`; "
         "each code has a page at `/api/problems/{code}`."
@@ -249,10 +253,21 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
+        "orders.api.webhook_documentation.add_key",
     ],
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
-        "OrderState": "orders.vocabulary.ProcessState",
-        "StepState": "orders.vocabulary.StepStatus",
+        "ActResult": "orders.api.enumerations.ACT_RESULTS",
+        "AlertKind": "orders.api.enumerations.ALERT_KINDS",
+        "BulkActionKind": "orders.api.enumerations.BULK_KINDS",
+        "BulkActionState": "orders.api.enumerations.BULK_STATES",
+        "EventKind": "orders.api.enumerations.EVENT_KINDS",
+        "Goal": "orders.api.enumerations.GOALS",
+        "MessageKind": "orders.api.enumerations.MESSAGE_KINDS",
+        "OrderState": "orders.api.enumerations.ORDER_STATES",
+        "Situation": "orders.api.enumerations.SITUATIONS",
+        "StageState": "orders.api.enumerations.STAGE_STATES",
+        "StepState": "orders.api.enumerations.STEP_STATES",
     },
 }
 

@@ -2,9 +2,10 @@
 
 from rest_framework import serializers
 
-from orders.api.fields import Strict, Text
+from orders.api.fields import Prose, Strict, Text
 from orders.api.problems import ProblemError, invalid, pointed
 from orders.services.answers import (
+    LONGEST_NOTE,
     AlreadyAnsweredError,
     AnswerError,
     AnswerTooLargeError,
@@ -27,11 +28,23 @@ class ErrorIn(Strict):
     """Why the remote service refuses."""
 
     code = Text(max_length=60)
-    message = serializers.CharField(max_length=2_000, allow_blank=True, default="")
+    message = Prose(max_length=LONGEST_NOTE, default="")
+
+
+class ResultIn(Strict):
+    """What a remote service has done, as a JSON object with the fields that the workflow declares."""
+
+    result = serializers.DictField()
+
+
+class RefusalIn(Strict):
+    """Why a remote service has not done it, and never will."""
+
+    error = ErrorIn()
 
 
 class AnswerIn(Strict):
-    """Either a result, which is any JSON object, or an error."""
+    """Either a result or an error."""
 
     result = serializers.DictField(required=False)
     error = ErrorIn(required=False)

@@ -51,8 +51,9 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
             "in": "header",
             "name": "Authorization",
             "description": (
-                "`Token <token>`. A token has scopes and an expiry date. `read` reads, `orders` places and cancels the "
-                "account's own orders and deletes its messages, `priority` places orders with a priority above 5, "
-                "`operate` acts on one step or agent, and `compensate` cancels orders, and acts on many."
+                "The word `Token`, a space and the token: `Token <token>`. A token has scopes and an expiry date. "
+                "`read` reads, `orders` places and cancels the account's own orders and deletes its messages, "
+                "`priority` places orders with a priority above 5, `operate` acts on one step or agent, and reads any "
+                "order, and `compensate` cancels orders, and acts on many."
             ),
         }

@@ -2,14 +2,18 @@
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiResponse,
+    PolymorphicProxySerializer,
+)
 
 from orders.api import representations
-from orders.api.answers import AnswerIn
+from orders.api.answers import RefusalIn, ResultIn
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.requests import ORDER_SCHEMA
+from orders.api.requests import ORDER_SCHEMA, QUEUE_NAME
 from orders.business import registry
 
 NEW_ORDER = {
@@ -55,11 +59,31 @@ PENDING_ORDER = {
 }
 
 
-def _header(name: str, description: str, *, response: bool = False) -> OpenApiParameter:
+def _header(
+    name: str, description: str, *, response: bool = False, is_sure: bool = False, **schema: Any
+) -> OpenApiParameter:
+    """A header of the request or, with `response`, of every success, which with `is_sure` always has it."""
     statuses = [200, 202, 304] if response else False
     return OpenApiParameter(
-        name, OpenApiTypes.STR, OpenApiParameter.HEADER, description=description, response=statuses
+        name,
+        {"type": "string", **schema},
+        OpenApiParameter.HEADER,
+        description=description,
+        response=statuses,
+        required=is_sure,
     )
+
+
+def path_parameter(name: str, description: str, **schema: Any) -> OpenApiParameter:
+    """A text in the path of an operation."""
+    return OpenApiParameter(
+        name, {"type": "string", **schema}, OpenApiParameter.PATH, description=description
+    )
+
+
+QUEUE = path_parameter(
+    "name", "The name of the queue, as `reply_to` has it.", pattern=f"^{QUEUE_NAME}$", maxLength=64
+)
 
 
 def _examples() -> list[OpenApiExample]:
@@ -73,7 +97,9 @@ def _examples() -> list[OpenApiExample]:
     ]
 
 
-ETAG = _header("ETag", "The version of the order.", response=True)
+ETAG = _header(
+    "ETag", "The version of the order.", response=True, is_sure=True, pattern='^W/"[0-9]+-[a-z]+"$'
+)
 
 LIST_ORDERS: dict[str, Any] = {
     "operation_id": "list_orders",
@@ -93,15 +119,27 @@ PLACE_ORDER: dict[str, Any] = {
     "tags": ["orders"],
     "parameters": [
         _header(
-            "Idempotency-Key", "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters."
+            "Idempotency-Key",
+            "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters.",
+            minLength=1,
+            maxLength=255,
+            pattern="^[!-~]([ -~]*[!-~])?$",
         ),
         ETAG,
-        _header("Location", "The URL of the order.", response=True),
-        _header("Retry-After", "How many seconds to wait before you check the order.", response=True),
+        _header("Location", "The URL of the order.", response=True, is_sure=True, format="uri-reference"),
+        _header(
+            "Retry-After",
+            "How many seconds to wait before you check the order.",
+            response=True,
+            is_sure=True,
+            type="integer",
+            minimum=0,
+        ),
         _header(
             "Idempotent-Replayed",
-            "`true` if an earlier request with this key placed the order.",
+            "Sent if an earlier request with this key placed the order.",
             response=True,
+            enum=["true"],
         ),
     ],
     "request": ORDER_SCHEMA,
@@ -110,8 +148,6 @@ PLACE_ORDER: dict[str, Any] = {
     "extensions": {
         OPERATION_PROBLEMS: [
             "validation_failed",
-            "body_too_large",
-            "unsupported_media_type",
             "idempotency_key_reused",
         ]
     },
@@ -121,14 +157,17 @@ GET_ORDER: dict[str, Any] = {
     "summary": "Retrieve an order and its progress",
     "description": (
         "To follow an order without polling, send the last `ETag` that you received as `If-None-Match`, together with "
-        "`Prefer: wait=30`. The response arrives as soon as the order changes, or after 30 seconds with status 304."
+        "`Prefer: wait=30`. The response arrives as soon as the order changes, or after 30 seconds with status 304. "
+        "Without `If-None-Match`, an order that is finished is returned at once."
     ),
     "tags": ["orders"],
     "parameters": [
-        _header("If-None-Match", "The ETag of the version you have."),
+        _header("If-None-Match", "The ETag of the version you have, several with commas, or `*` for any."),
         _header("Prefer", f"`wait=N` holds the response for up to N seconds, at most {LONGEST_WAIT}."),
         ETAG,
-        _header("Preference-Applied", "`wait=N` if the response was held.", response=True),
+        _header(
+            "Preference-Applied", "Sent if the response was held.", response=True, pattern="^wait=[0-9]+$"
+        ),
     ],
     "responses": {
         200: representations.OrderOut,
@@ -168,6 +207,7 @@ GET_PROGRESS: dict[str, Any] = {
         "alone, when what was promised is late. `Accept-Language` chooses the language."
     ),
     "tags": ["orders"],
+    "parameters": [_header("Accept-Language", "The languages that you understand, the best first.")],
     "responses": representations.ProgressOut,
     "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }
@@ -180,9 +220,9 @@ LIST_MESSAGES: dict[str, Any] = {
         "deleted is still to be processed, whatever its ID."
     ),
     "tags": ["response queues"],
-    "parameters": [MessageQuery],
+    "parameters": [QUEUE, MessageQuery],
     "responses": representations.MessagePageOut,
-    "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found"]},
 }
 ANSWER_CALL: dict[str, Any] = {
     "operation_id": "answer_call",
@@ -194,16 +234,16 @@ ANSWER_CALL: dict[str, Any] = {
         "does not, `errors` names what is missing, and the token can still be used."
     ),
     "tags": ["callbacks"],
-    "request": AnswerIn,
+    "parameters": [path_parameter("token", "What came with the call.", minLength=1)],
+    "request": PolymorphicProxySerializer(
+        component_name="Answer", serializers=[ResultIn, RefusalIn], resource_type_field_name=None
+    ),
     "responses": {204: OpenApiResponse(description="The answer has been taken.")},
     "extensions": {
         OPERATION_PROBLEMS: [
-            "validation_failed",
             "not_found",
             "already_answered",
             "too_late",
-            "body_too_large",
-            "unsupported_media_type",
         ]
     },
 }
@@ -211,7 +251,7 @@ DELETE_MESSAGE: dict[str, Any] = {
     "operation_id": "delete_message",
     "summary": "Delete a message that you have processed",
     "tags": ["response queues"],
-    "parameters": [OpenApiParameter("message_id", OpenApiTypes.INT, OpenApiParameter.PATH)],
+    "parameters": [QUEUE],
     "responses": {204: OpenApiResponse(description="The message has been deleted.")},
     "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }

@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -17,10 +16,15 @@ from orders.selectors.paging import Position, read_position
 MOST_UNKNOWN = 20
 """How many unknown fields of an object are reported, so that a hostile body cannot cause a huge response."""
 
+_BREAKING = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+"""`orders.fields.text.BREAKING_CATEGORIES` in the pattern of a JSON schema. No JSON in UTF-8 has surrogates."""
+
 
 class Text(serializers.CharField):
     """One line of text: a JSON string that is not blank and has no control characters."""
 
+    schema: Mapping[str, Any] = {"pattern": rf"^[^{_BREAKING}]*[^\s{_BREAKING}][^{_BREAKING}]*$"}
+    """What the OpenAPI document adds to the field's type and its limits (`orders.api.schema`)."""
     default_error_messages = {
         "invalid": "This must be a string.",
         "control_characters": "This must not contain control characters.",
@@ -42,8 +46,25 @@ class Text(serializers.CharField):
 class OneLine(Text):
     """A line of text that may be empty."""
 
+    schema: Mapping[str, Any] = {"pattern": rf"^([^{_BREAKING}]*[^\s{_BREAKING}][^{_BREAKING}]*)?$"}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_blank=True, **options)
+
+
+class Prose(serializers.CharField):
+    """Text of any number of lines, which may be empty: a JSON string without NUL."""
+
+    schema = {"pattern": r"^[^\u0000]*$"}
+    default_error_messages = {"invalid": "This must be a string."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, allow_blank=True, **options)
+
     def to_internal_value(self, data: Any) -> str:
-        return "" if data == "" else super().to_internal_value(data)
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return data
 
 
 class MailedText(Text):
@@ -64,6 +85,7 @@ class Token(Text):
     def __init__(self, *, pattern: str, message: str, **options: Any) -> None:
         super().__init__(**options)
         self.pattern = re.compile(pattern)
+        self.schema = {"pattern": f"^({pattern})$"}
         self.error_messages["pattern"] = message
 
     def to_internal_value(self, data: Any) -> str:
@@ -74,28 +96,15 @@ class Token(Text):
 
 
 class Whole(serializers.IntegerField):
-    """A whole JSON number: not "1", not 1.0, not true."""
+    """A whole JSON number: not "1", not 1.5, not true. 1.0 is one, as in JSON schemas."""
 
     default_error_messages = {"invalid": "This must be a whole number."}
 
     def to_internal_value(self, data: Any) -> int:
-        if not isinstance(data, int) or isinstance(data, bool):
+        is_whole = isinstance(data, int) or (isinstance(data, float) and data.is_integer())
+        if not is_whole or isinstance(data, bool):
             self.fail("invalid")
-        return data
-
-
-class PrintableText(serializers.CharField):
-    """The text of a query parameter: printable characters only; may be empty."""
-
-    default_error_messages = {"control_characters": "This must not contain control characters."}
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(trim_whitespace=False, allow_blank=True, **options)
-
-    def to_internal_value(self, data: str) -> str:
-        if not data.isprintable():
-            self.fail("control_characters")
-        return data
+        return int(data)
 
 
 class Digits(serializers.IntegerField):
@@ -124,14 +133,17 @@ class Choice(serializers.ChoiceField):
         extend_schema_field({"type": "string", "enum": [*choices]})(self)  # type: ignore[type-var]
 
 
-@extend_schema_field(OpenApiTypes.STR)
+@extend_schema_field({"type": "string", "pattern": "^[0-9]{1,18}$"})
 class NumberCursor(Digits):
-    """A cursor that is a number, which the OpenAPI document does not reveal."""
+    """A cursor that is a number, which clients take as it is."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, max_value=10**18 - 1, **options)
 
 
-@extend_schema_field(OpenApiTypes.STR)
+@extend_schema_field({"type": "string", "pattern": "^-?[0-9]{1,18}-[0-9a-f]{32}$"})
 class OrderCursor(serializers.Field[Position, str, str, Any]):
-    """A cursor that is a position in a list of orders, which the OpenAPI document does not reveal."""
+    """A cursor that is a position in a list of orders, which clients take as it is."""
 
     default_error_messages = {
         "invalid": "This is not a valid cursor for this list. Start without one, and follow `next`."
@@ -170,8 +182,11 @@ def shared(kind: type[_Serializer]) -> _Serializer:
 
 
 class Strict(serializers.Serializer[Any]):
-    """An object that refuses members other than its fields."""
+    """An object that refuses members other than its fields. With `may_be_left_out`, no body at all counts as an empty
+    one. `takes_others` is for the document of an object of which somebody else reads the other members."""
 
+    may_be_left_out: ClassVar[bool] = False
+    takes_others: ClassVar[bool] = False
     default_error_messages = {"unknown": "Unknown field."}
 
     @classmethod

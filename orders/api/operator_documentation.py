@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from orders.api import operator_representations as representations
+from orders.api.documentation import path_parameter
 from orders.api.operator_requests import (
     CompensationIn,
     DecisionIn,
@@ -14,7 +14,7 @@ from orders.api.operator_requests import (
     NeededReasonIn,
     ReasonIn,
 )
-from orders.api.paging import AlertGroupQuery, AlertQuery, DecisionQuery
+from orders.api.paging import LONGEST_NAME, AlertGroupQuery, AlertQuery, DecisionQuery
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.selectors.desk.confirmation import WORD
 
@@ -22,22 +22,28 @@ TAG = ["operators"]
 DENIED = "permission_denied"
 
 
-def _number(name: str, description: str) -> OpenApiParameter:
-    return OpenApiParameter(name, OpenApiTypes.INT, OpenApiParameter.PATH, description=description)
+STEP = path_parameter("step", "The name of the step, as its order has it.", minLength=1, maxLength=60)
+AGENT = path_parameter("name", "The name of the agent.", pattern="^[-a-zA-Z0-9_]+$", maxLength=LONGEST_NAME)
 
 
-def _act(operation: str, summary: str, body: Any, *problems: str, description: str = "") -> dict[str, Any]:
+def _act(
+    operation: str,
+    summary: str,
+    body: Any,
+    *problems: str,
+    description: str = "",
+    place: OpenApiParameter | None = None,
+) -> dict[str, Any]:
     return {
         "operation_id": operation,
         "summary": summary,
         "description": description
         or "Needs an operator's token. Repeating a request has no further effect. The audit log records each one.",
         "tags": TAG,
+        "parameters": [place] if place else [],
         "request": body,
         "responses": {200: representations.ResultOut},
-        "extensions": {
-            OPERATION_PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", *problems]
-        },
+        "extensions": {OPERATION_PROBLEMS: [DENIED, "not_found", "act_refused", *problems]},
     }
 
 
@@ -69,25 +75,23 @@ RESUBMIT_GROUP: dict[str, Any] = {
     "parameters": [
         OpenApiParameter(
             "Location",
-            OpenApiTypes.STR,
+            {"type": "string", "format": "uri-reference"},
             OpenApiParameter.HEADER,
             description="The URL of the bulk action.",
             response=[202],
+            required=True,
         )
     ],
     "request": GroupResubmissionIn,
     "responses": {
         202: OpenApiResponse(representations.BulkActionOut, description="The bulk action has been created.")
     },
-    "extensions": {
-        OPERATION_PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", "count_not_confirmed"]
-    },
+    "extensions": {OPERATION_PROBLEMS: [DENIED, "not_found", "act_refused", "count_not_confirmed"]},
 }
 GET_ACTION: dict[str, Any] = {
     "operation_id": "get_bulk_action",
     "summary": "Retrieve a bulk action and its progress",
     "tags": TAG,
-    "parameters": [_number("action_id", "The ID of the bulk action.")],
     "responses": representations.BulkActionOut,
     "extensions": {OPERATION_PROBLEMS: [DENIED, "not_found"]},
 }
@@ -117,6 +121,7 @@ DECIDE = _act(
     "Decide for a step that waits for a person",
     DecisionIn,
     *ANSWERED,
+    place=STEP,
     description=(
         "The first answer counts. A choice with `compensates` has the whole order cancelled: it needs a token that "
         "also has the scope `compensate`, a note, and the `confirm` that *Cancel an order* asks for. The audit log "
@@ -128,11 +133,11 @@ REPORT_EVENT = _act(
     "Report the outside event that a step waits for",
     EventIn,
     *ANSWERED,
-    "body_too_large",
+    place=STEP,
     description=(
         "The first report counts, and `result` becomes the result of the step. It must hold the fields that the "
         "workflow declares; `errors` names those that are missing. The audit log records each request."
     ),
 )
-PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn)
-RESUME_AGENT = _act("resume_agent", "Resume a paused agent", ReasonIn)
+PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn, place=AGENT)
+RESUME_AGENT = _act("resume_agent", "Resume a paused agent", ReasonIn, place=AGENT)

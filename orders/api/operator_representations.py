@@ -2,7 +2,9 @@
 
 from rest_framework import serializers
 
-from orders.api.representations import Out, page_of
+from orders.api import enumerations
+from orders.api.representations import Out, StepName, page_of
+from orders.vocabulary import AlertKind, BulkKind, BulkState
 
 
 class AlertOut(Out):
@@ -14,8 +16,8 @@ class AlertOut(Out):
     id = serializers.IntegerField(source="alert.id")
     group = serializers.IntegerField(source="alert.group_id")
     order_id = serializers.UUIDField(source="alert.order_id", allow_null=True)
-    kind = serializers.CharField(source="alert.kind")
-    step = serializers.CharField(source="alert.step", allow_blank=True)
+    kind = serializers.ChoiceField(choices=list(AlertKind), source="alert.kind")
+    step = StepName(source="alert.step", allow_blank=True)
     step_id = serializers.IntegerField(allow_null=True)
     agent = serializers.CharField(source="alert.agent", allow_blank=True)
     subject = serializers.CharField(source="alert.subject", allow_blank=True)
@@ -31,7 +33,7 @@ class AlertGroupOut(Out):
     """Open alerts with one cause. `open` counts them. The oldest opened at `first_at`, the newest at `last_at`."""
 
     id = serializers.IntegerField(source="group.id")
-    kind = serializers.CharField(source="group.kind")
+    kind = serializers.ChoiceField(choices=list(AlertKind), source="group.kind")
     agent = serializers.CharField(source="group.agent", allow_blank=True)
     code = serializers.CharField(source="group.code")
     pattern = serializers.CharField(source="group.pattern")
@@ -48,7 +50,7 @@ AlertGroupPageOut = page_of(AlertGroupOut, "A page of alert groups.")
 class ResultOut(Out):
     """The outcome of an act. `result` is `done`, or `already` if nothing had to change. `message` explains it."""
 
-    result = serializers.CharField()
+    result = serializers.ChoiceField(choices=enumerations.ACT_RESULTS)
     message = serializers.CharField()
 
 
@@ -66,8 +68,8 @@ class BulkActionOut(Out):
     """An act on many orders, carried out in waves. The first wave starts at `starts_at`."""
 
     id = serializers.IntegerField(source="action.id")
-    kind = serializers.CharField(source="action.kind")
-    state = serializers.CharField(source="action.state")
+    kind = serializers.ChoiceField(choices=list(BulkKind), source="action.kind")
+    state = serializers.ChoiceField(choices=list(BulkState), source="action.state")
     selection = serializers.CharField(source="action.selection")
     by = serializers.CharField(source="action.by")
     total = serializers.IntegerField(source="action.total")
@@ -94,7 +96,7 @@ class DecisionOut(Out):
     workflow = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
     subject = serializers.CharField(allow_blank=True)
-    step = serializers.CharField()
+    step = StepName()
     since = serializers.DateTimeField(allow_null=True)
     until = serializers.DateTimeField()
     choices = ChoiceOut(many=True)

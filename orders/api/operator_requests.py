@@ -5,17 +5,23 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from orders.api.fields import Strict, Text, Whole
+from orders.api.fields import Prose, Strict, Text, Whole
 from orders.services.answers import LONGEST_NOTE
 
 
-class ReasonIn(Strict):
+class ActIn(Strict):
+    """What comes with an act."""
+
+    may_be_left_out = True
+
+
+class ReasonIn(ActIn):
     """Why, for the audit log. Optional."""
 
     reason = Text(max_length=200, default="")
 
 
-class NeededReasonIn(Strict):
+class NeededReasonIn(ActIn):
     """Why, for the audit log. Required."""
 
     reason = Text(max_length=200)
@@ -27,15 +33,15 @@ class CompensationIn(NeededReasonIn):
     confirm = Text(max_length=40, default="", source="typed")
 
 
-class DecisionIn(Strict):
+class DecisionIn(ActIn):
     """A choice. One that has the order compensated needs a note and, as `confirm`, what a compensation needs."""
 
     choice = Text(max_length=200)
-    note = serializers.CharField(max_length=LONGEST_NOTE, allow_blank=True, default="")
+    note = Prose(max_length=LONGEST_NOTE, default="")
     confirm = Text(max_length=40, default="", source="typed")
 
 
-class EventIn(Strict):
+class EventIn(ActIn):
     """What came with an outside event: a JSON object with the fields that the workflow declares, if it declares any."""
 
     result = serializers.DictField()
@@ -49,5 +55,5 @@ class GroupResubmissionIn(ReasonIn):
 
 def read_body(kind: type[Strict], request: Request) -> dict[str, Any]:
     """The values of a request's body. No body counts as an empty object. Raises `ValidationError`."""
-    values: dict[str, Any] = kind.read(request.data or {})
+    values: dict[str, Any] = kind.read(request.data)
     return values

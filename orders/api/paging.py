@@ -8,9 +8,10 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from orders.api.fields import Choice, Digits, Moment, NumberCursor, OrderCursor, PrintableText, Strict
+from orders.api.fields import Choice, Digits, Moment, NumberCursor, OneLine, OrderCursor, Strict
 from orders.api.problems import ProblemError
 from orders.api.representations import Out
+from orders.business.submissions import LONGEST_SUBJECT
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.paging import Page
 from orders.vocabulary import AlertKind, ProcessState
@@ -21,6 +22,9 @@ LARGEST_PAGE = 100
 DEFAULT_PAGE = 50
 LONGEST_WAIT = 60
 """Seconds that a response may be held back."""
+
+LONGEST_NAME = 60
+"""Characters of the name of an agent."""
 
 CURSOR_HELP = "Where the page starts. Follow `next` instead of building a cursor yourself."
 
@@ -45,7 +49,9 @@ class PageQuery(Query):
 class SubjectQuery(PageQuery):
     """Selects by what an order is about."""
 
-    subject = PrintableText(default="", help_text="Only results of orders with exactly this subject.")
+    subject = OneLine(
+        default="", max_length=LONGEST_SUBJECT, help_text="Only results of orders with exactly this subject."
+    )
 
 
 class OrderQuery(SubjectQuery):
@@ -89,7 +95,7 @@ class MessageQuery(EventQuery):
 class AlertGroupQuery(PageQuery):
     """Selects groups of alerts."""
 
-    cursor = NumberCursor(min_value=0, max_value=LARGEST_ID, default=None, help_text=CURSOR_HELP)
+    cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
 
 
 class AlertQuery(AlertGroupQuery, SubjectQuery):
@@ -97,7 +103,7 @@ class AlertQuery(AlertGroupQuery, SubjectQuery):
 
     group = Digits(min_value=0, max_value=LARGEST_ID, default=None, help_text="Only alerts in this group.")
     kind = Choice([kind.value for kind in AlertKind], default=None, help_text="Only alerts of this kind.")
-    agent = PrintableText(default="", help_text="Only alerts about this agent.")
+    agent = OneLine(default="", max_length=LONGEST_NAME, help_text="Only alerts about this agent.")
 
 
 def read_query(kind: type[Query], request: Request) -> dict[str, Any]:

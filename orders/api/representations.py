@@ -9,9 +9,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
+from orders.business import registry
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
-from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, StatusKind, StepStatus
 from orders.wording.customers.stages import STATES
 
 
@@ -29,6 +30,22 @@ class Out(serializers.Serializer[Any]):
     def to_representation(self, instance: Any) -> dict[str, Any]:
         values = super().to_representation(instance)
         return {name: value for name, value in values.items() if value is not None or name not in self.sparse}
+
+
+class StepName(serializers.CharField):
+    """The name of a step. The document lists those of today's workflows, as others may bring others."""
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """What the OpenAPI document adds."""
+        return {"x-extensible-enum": step_names()}
+
+
+def step_names() -> list[str]:
+    """The names of the steps of all orders that clients may place."""
+    open_kinds = {kind.name for kind in registry.kinds() if kind.is_open_to_clients}
+    workflows = [workflow for workflow in registry.workflows().values() if workflow.name in open_kinds]
+    return sorted({step.name for workflow in workflows for step in workflow.steps})
 
 
 class MoneyOut(Out):
@@ -78,7 +95,7 @@ class StepOut(Out):
 
     sparse = ("not_before", "error")
 
-    name = serializers.CharField()
+    name = StepName()
     state = serializers.ChoiceField(choices=list(StepStatus))
     attempts = serializers.IntegerField()
     complete_by = serializers.DateTimeField(allow_null=True)
@@ -151,8 +168,8 @@ class EventOut(Out):
 
     id = serializers.IntegerField()
     at = serializers.DateTimeField()
-    kind = serializers.CharField()
-    step = serializers.CharField(allow_blank=True)
+    kind = serializers.ChoiceField(choices=list(EventKind))
+    step = StepName(allow_blank=True, help_text="Empty if it is about the whole order.")
     attempt = serializers.IntegerField()
     error = ErrorOut(required=False)
 
@@ -162,7 +179,7 @@ class MessageOut(Out):
 
     id = serializers.IntegerField()
     order_id = serializers.UUIDField()
-    kind = serializers.CharField()
+    kind = serializers.ChoiceField(choices=list(StatusKind))
     posted_at = serializers.DateTimeField()
     body = serializers.JSONField()
 

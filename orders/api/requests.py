@@ -12,6 +12,7 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_fiel
 from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 
+from orders.access.levels import VIEW
 from orders.api.fields import OneLine, Strict, Token, Whole
 from orders.api.problems import invalid
 from orders.api.schema import WORKFLOW
@@ -19,10 +20,11 @@ from orders.business import BadOrderError, OrderKind, registry
 from orders.business.placing import NewOrder
 from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
 from orders.selectors.response_queues import queue_of
+from orders.vocabulary import TokenScope
 
-QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
+QUEUE_NAME = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
 ROW = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*:")
-IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+IDEMPOTENCY_KEY = re.compile("[ -~]{1,255}")
 
 
 KIND_HELP = "Which kind of order it is."
@@ -35,6 +37,8 @@ class SubjectText(OneLine):
         "row": "This must not begin like app.model:key, which stands for a row of ours."
     }
 
+    schema = {"pattern": f"^(?!{ROW.pattern}){OneLine.schema['pattern'][1:]}"}
+
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
         if ROW.match(text):
@@ -44,6 +48,8 @@ class SubjectText(OneLine):
 
 class WorkflowName(OneLine):
     """The name of one workflow, as the OpenAPI document says it. Only orders of the default kind need not have it."""
+
+    schema: Mapping[str, Any] = {}
 
     def __init__(self, name: str, *, is_default: bool) -> None:
         options = {"default": name} if is_default else {}
@@ -70,9 +76,16 @@ class CommonIn(Strict):
     )
     reply_to = Token(
         pattern=QUEUE_NAME,
-        message="This must be 1 to 64 letters, digits, dots, underscores or hyphens.",
+        message="This must be 1 to 64 letters, digits, dots, underscores or hyphens, and not begin with a dot.",
+        max_length=64,
         default="",
     )
+
+
+class FreeIn(CommonIn):
+    """What every order may have, beside data that its kind reads."""
+
+    takes_others = True
 
 
 @cache
@@ -107,7 +120,7 @@ def _documented(kind: type[OrderKind]) -> type[Strict]:
     workflow = WorkflowName(kind.name, is_default=kind is registry.default_kind())
     members = {"__doc__": own.__doc__ if own else free, "__module__": __name__, "workflow": workflow}
     name = "".join(part.capitalize() for part in re.split(r"\W+", kind.name))
-    return type(f"New{name}", (own or CommonIn,), members)
+    return type(f"New{name}", (own or FreeIn,), members)
 
 
 def client_id(request: Request) -> int:
@@ -116,6 +129,14 @@ def client_id(request: Request) -> int:
     if account_id is None:
         raise NotAuthenticated
     return account_id
+
+
+def reader_id(request: Request) -> int | None:
+    """The account whose orders a request may read. None for an operator's token, which reads everybody's: it has the
+    scope `operate`, and its account may view the console."""
+    token: Any = request.auth
+    reads_all = TokenScope.OPERATE in token.scopes and request.user.has_perm(VIEW)
+    return None if reads_all else client_id(request)
 
 
 def read_order(request: Request) -> NewOrder:

@@ -1,15 +1,24 @@
-"""Adds the scope and the problems of each operation to the OpenAPI document, and the names of the workflows."""
+"""Has the OpenAPI document say of each field what it takes, and of each operation its scope and its problems."""
 
+import re
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
+from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import AllowAny
+from rest_framework.serializers import ListSerializer
 
+from orders.api.fields import Strict
 from orders.api.problems import MEDIA_TYPE, OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
+from orders.fields.numbers import LARGEST_ID
+from orders.vocabulary import TokenScope
 
-EVERYWHERE = ("not_acceptable", "rate_limited", "internal_error", "unavailable")
+EVERYWHERE = ("malformed_request", "not_acceptable", "rate_limited", "internal_error", "unavailable")
+IF_SENT = ("invalid_token", "token_expired")
+"""Of a token, also where none is needed."""
 WITH_TOKEN = ("not_authenticated", "scope_missing")
+WITH_BODY = ("validation_failed", "body_too_large", "unsupported_media_type")
 
 MISTAKE = {
     "type": "object",
@@ -34,18 +43,31 @@ PROBLEM_SCHEMA = {
         "request_id": {"type": "string"},
         "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
         "errors": {"type": "array", "items": MISTAKE},
-        "needed_scope": {"type": "string", "description": "The scope that the token lacks."},
+        "needed_scope": {
+            "type": "string",
+            "enum": list(TokenScope),
+            "description": "The scope that the token lacks.",
+        },
     },
     "required": ["type", "title", "status", "detail", "code", "request_id", "retryable"],
 }
 
 
+REQUEST_ID = {
+    "description": "The ID of the request, which is also in our log: yours, if you sent one of this form.",
+    "required": True,
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
+}
+
+NUMBER = {"type": "integer", "format": "int64", "minimum": 0, "maximum": LARGEST_ID}
+"""The schema of the ID of a row."""
+
 WORKFLOW = "x-workflow"
 """The key of the one workflow that a field stands for in a body's documentation."""
 
 
-class ScopedSchema(AutoSchema):
-    """Says which scope an operation needs, in its description and as `x-scope`."""
+class ExactSchema(AutoSchema):
+    """Says which scope an operation needs, in its description and as `x-scope`, and what each of our fields takes."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """The operation, with its scope. None for one that is not documented."""
@@ -57,16 +79,66 @@ class ScopedSchema(AutoSchema):
             operation["description"] = f"{operation.get('description', '')}\n\n{need}".strip()
         return operation
 
+    def get_serializer_name(self, serializer: Any, direction: str) -> str:
+        """The name of a component: that of its class, without `In` and `Out`, which mean nothing to clients."""
+        return re.sub("(In|Out)$", "", type(serializer).__name__)
+
+    def _resolve_path_parameters(self, variables: Any) -> list[dict[str, Any]]:
+        """The parameters in a path. Each number is the ID of a row."""
+        parameters: list[dict[str, Any]] = super()._resolve_path_parameters(variables)  # type: ignore[no-untyped-call]
+        for parameter in parameters:
+            if parameter["schema"].get("type") == "integer":
+                parameter["schema"] = NUMBER
+        return parameters
+
+    def _get_request_for_media_type(self, serializer: Any, direction: str = "request") -> tuple[Any, bool]:
+        """The schema of a body, and whether there must be one: also where each member of it may be left out."""
+        schema, has_required = super()._get_request_for_media_type(serializer, direction)  # type: ignore[no-untyped-call]
+        may_be_left_out = not has_required and getattr(serializer, "may_be_left_out", False)
+        return schema, schema is not None and not may_be_left_out
+
+    def _map_basic_serializer(self, serializer: Any, direction: str) -> dict[str, Any]:
+        """The schema of an object, which has no other members if it is one that refuses them."""
+        schema: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
+        if isinstance(serializer, Strict):
+            schema["additionalProperties"] = serializer.takes_others
+        return schema
+
+    def _insert_field_validators(self, field: Any, schema: dict[str, Any]) -> None:
+        """Adds what a field takes to its schema, as the field itself says it. The empty text that our own code sees in
+        place of a member that was left out is no default of one that refuses it."""
+        super()._insert_field_validators(field, schema)  # type: ignore[no-untyped-call]
+        schema.update(getattr(field, "schema", {}))
+        if isinstance(field, ListSerializer):
+            limits = {"minItems": getattr(field, "min_length"), "maxItems": getattr(field, "max_length")}  # noqa: B009
+            schema.update({name: limit for name, limit in limits.items() if limit is not None})
+        if schema.get("default") == "" and not _takes_nothing(field):
+            del schema["default"]
+
+
+def _takes_nothing(field: Any) -> bool:
+    try:
+        field.run_validation("")
+    except ValidationError:
+        return False
+    return True
+
 
 def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Adds problem responses to each operation, with an example of each code."""
-    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components["headers"] = {"RequestID": REQUEST_ID}
     for operations in result["paths"].values():
         for operation in operations.values():
-            codes = (*operation.pop(OPERATION_PROBLEMS, ()), *EVERYWHERE, *_token_codes(operation))
+            codes = dict.fromkeys((*operation.pop(OPERATION_PROBLEMS, ()), *_common_codes(operation)))
             for status in sorted({PROBLEMS[code].status for code in codes}):
                 here = [code for code in codes if PROBLEMS[code].status == status]
                 operation["responses"][str(status)] = _response(here)
+            for response in operation["responses"].values():
+                response.setdefault("headers", {})["X-Request-ID"] = {
+                    "$ref": "#/components/headers/RequestID"
+                }
     return result
 
 
@@ -82,14 +154,14 @@ def name_workflows(result: dict[str, Any], **_: object) -> dict[str, Any]:
     return result
 
 
-def _token_codes(operation: dict[str, Any]) -> tuple[str, ...]:
-    needs_token = {} not in operation.get("security", [{}])
-    has_body = "requestBody" in operation
+def _common_codes(operation: dict[str, Any]) -> tuple[str, ...]:
+    """The problems of every operation that takes a token, or a body, as this one does."""
+    tokens = operation.get("security", [])
     return (
-        *(WITH_TOKEN if needs_token else ()),
-        "invalid_token",
-        "token_expired",
-        *(("malformed_request",) if has_body else ()),
+        *(WITH_TOKEN if tokens and {} not in tokens else ()),
+        *(IF_SENT if any(tokens) else ()),
+        *(WITH_BODY if "requestBody" in operation else ()),
+        *EVERYWHERE,
     )
 
 

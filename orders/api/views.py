@@ -61,7 +61,7 @@ class Orders(APIView):
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
         placed = _place(request)
-        order = placed.view or _order(request, placed.order_id)
+        order = placed.view or _order(placed.order_id, requests.client_id(request))
         response = _render_order(order, status=202)
         response["Location"] = representations.order_url(placed.order_id)
         response["Retry-After"] = "1"
@@ -75,16 +75,18 @@ class OrderDetail(APIView):
 
     @extend_schema(**documentation.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
-        order = _order(request, order_id)
+        reader = requests.reader_id(request)
+        order = _order(order_id, reader)
         known_versions = requests.read_known_versions(request)
         wait = read_wait(request)
         has_waited = False
-        if wait and _is_known(order, known_versions, default={order.version}):
+        awaited = set() if order.is_finished else {order.version}
+        if wait and _is_known(order, known_versions, default=awaited):
             seen_version = order.version
             has_waited = ROOM.wait(
                 lambda: order_selectors.order_version(order_id) != seen_version, request=request, seconds=wait
             )
-            order = _order(request, order_id)
+            order = _order(order_id, reader)
         if _is_known(order, known_versions, default=set()):
             response = _with_version(Response(status=304), order)
         else:
@@ -101,19 +103,18 @@ class OrderCancellation(APIView):
 
     @extend_schema(**documentation.CANCEL_ORDER)
     def post(self, request: Request, order_id: UUID) -> Response:
-        order = _order(request, order_id)
+        client = requests.client_id(request)
+        order = _order(order_id, client)
         if order.is_archived:
             raise ProblemError("cannot_be_cancelled")
         try:
-            result = customer_services.cancel(
-                order_id=order_id, by=order_selectors.client_of(requests.client_id(request))
-            )
+            result = customer_services.cancel(order_id=order_id, by=order_selectors.client_of(client))
         except NoSuchOrderError as error:
             detail = "The order has not been received yet. Try again in a moment."
             raise ProblemError("cannot_be_cancelled", detail) from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
-        return _render_order(_order(request, order_id), status=202)
+        return _render_order(_order(order_id, client), status=202)
 
 
 class OrderEvents(APIView):
@@ -124,7 +125,7 @@ class OrderEvents(APIView):
         query = read_query(EventQuery, request)
         page = order_selectors.order_events(
             order_id=order_id,
-            customer_id=requests.client_id(request),
+            customer_id=requests.reader_id(request),
             after=query["after"],
             limit=query["page_size"],
         )
@@ -140,7 +141,7 @@ class OrderProgress(APIView):
 
     @extend_schema(**documentation.GET_PROGRESS)
     def get(self, request: Request, order_id: UUID) -> Response:
-        tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=requests.client_id(request))
+        tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=requests.reader_id(request))
         if tracked is None:
             raise NotFound
         seen = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
@@ -205,8 +206,8 @@ def _place(request: Request) -> PlacedOrder:
         raise ProblemError("idempotency_key_reused") from error
 
 
-def _order(request: Request, order_id: UUID) -> CustomerOrder:
-    order = order_selectors.order(order_id=order_id, customer_id=requests.client_id(request))
+def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:
+    order = order_selectors.order(order_id=order_id, customer_id=customer_id)
     if order is None:
         raise NotFound
     return order

@@ -75,6 +75,11 @@ class CustomerOrder:
     workflow_version: int = 0
     promised_by: datetime | None = None
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing more is to happen to it by itself."""
+        return self.is_archived or self.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED)
+
 
 class LastEvent(NamedTuple):
     """The id and the time of an order's last event."""

@@ -1,14 +1,15 @@
 """A customer's orders, wherever they are.
 
-An order belongs to somebody: every function takes the customer, and reads nothing that belongs to anybody else. An
-order is on the submission queue, in the orders database, set aside, or archived. `order` and `orders` look in
-every place, in the order in which an order moves through them, so that one that is moving is never missed.
+An order belongs to somebody: every function takes the customer, and reads nothing that belongs to anybody else. Where
+she may be None, that is for operators, who read everybody's. An order is on the submission queue, in the orders
+database, set aside, or archived. `order` and `orders` look in every place, in the order in which an order moves through
+them, so that one that is moving is never missed.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db.models import BooleanField, Case, DateTimeField, F, Func, Model, Q, QuerySet, When
@@ -55,21 +56,40 @@ def client_of(customer_id: int) -> str:
     return f"user:{customer_id}"
 
 
-def order(*, order_id: UUID, customer_id: int) -> CustomerOrder | None:
-    """One of this customer's orders, wherever it is; None if there is none."""
-    client = client_of(customer_id)
+class Belonging(NamedTuple):
+    """How rows say whose an order is: `inserted` in the orders database and the archive, `submitted` before that."""
+
+    inserted: Mapping[str, Any]
+    submitted: Mapping[str, Any]
+
+
+ANYBODYS = Belonging({}, {})
+
+
+def belonging_to(customer_id: int | None) -> Belonging:
+    """Orders of this customer; everybody's without one."""
+    return (
+        ANYBODYS
+        if customer_id is None
+        else Belonging({"customer_id": customer_id}, {"client": client_of(customer_id)})
+    )
+
+
+def order(*, order_id: UUID, customer_id: int | None) -> CustomerOrder | None:
+    """One of this customer's orders, or anybody's, wherever it is; None if there is none."""
+    inserted, submitted = belonging_to(customer_id)
     for _ in range(LOOKS):
         # The version is read before the data that it describes: a change in between makes the next version differ.
         events = last_events([order_id])
-        stored = list(Order.objects.filter(pk=order_id, customer_id=customer_id))
+        stored = list(Order.objects.filter(pk=order_id, **inserted))
         if views := stored_orders(stored, events):
             return views[0]
-        if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():
+        if message := SubmissionMessage.objects.filter(order_id=order_id, **submitted).first():
             return queued_order(message, events)
-        aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
+        aside = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).first()
         if aside:
             return set_aside_order(aside, events)
-        if archived := archived_orders.find(order_id, customer_id=customer_id):
+        if archived := archived_orders.find(order_id, **inserted):
             return archived_orders.customer_order(archived)
     return None
 
@@ -103,15 +123,16 @@ def order_versions(order_ids: Sequence[UUID]) -> dict[UUID, str]:
 
 def owns_order(*, order_id: UUID, customer_id: int) -> bool:
     """Whether an order belongs to this customer, wherever it is."""
-    return _is_anywhere(order_id, {"customer_id": customer_id}, {"client": client_of(customer_id)})
+    return _is_anywhere(order_id, belonging_to(customer_id))
 
 
 def order_exists(order_id: UUID) -> bool:
     """Whether there is such an order, wherever it is."""
-    return _is_anywhere(order_id, {}, {})
+    return _is_anywhere(order_id, ANYBODYS)
 
 
-def _is_anywhere(order_id: UUID, inserted: Mapping[str, Any], submitted: Mapping[str, Any]) -> bool:
+def _is_anywhere(order_id: UUID, belonging: Belonging) -> bool:
+    inserted, submitted = belonging
     return any(
         Order.objects.filter(pk=order_id, **inserted).exists()
         or SubmissionMessage.objects.filter(order_id=order_id, **submitted).exists()
@@ -218,12 +239,16 @@ def _archived(
     return (rows.filter(state=state) if state else rows).order_by("-placed_at", "-pk")
 
 
-def order_events(*, order_id: UUID, customer_id: int, after: int, limit: int) -> Page[EventView] | None:
-    """The events of an order with ids above `after`, oldest first; None if it is not this customer's."""
-    if not owns_order(order_id=order_id, customer_id=customer_id):
+def order_events(
+    *, order_id: UUID, customer_id: int | None, after: int, limit: int
+) -> Page[EventView] | None:
+    """The events of this customer's or anybody's order with ids above `after`, oldest first; None if there is no such
+    order."""
+    belonging = belonging_to(customer_id)
+    if not _is_anywhere(order_id, belonging):
         return None
     events = list(Event.objects.filter(order_id=order_id, id__gt=after).order_by("id")[: limit + 1])
-    if not events and (archived := archived_orders.find(order_id, customer_id=customer_id)):
+    if not events and (archived := archived_orders.find(order_id, **belonging.inserted)):
         events = [event for event in archived.events if event.pk > after][: limit + 1]
     return page_of([_event(event) for event in events], limit)
 

@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _POSITION = re.compile(r"(-?[0-9]{1,18})-([0-9a-f]{32})", re.ASCII)
 
 
@@ -43,14 +45,13 @@ class Position(NamedTuple):
 
 
 def read_position(text: str) -> Position | None:
-    """The position that a cursor stands for; None if it is no cursor of a list of orders."""
+    """The position that a cursor stands for; None if it is no cursor of a list of orders. A time that is further away
+    than a `datetime` reaches is the first or the last of all."""
     match = _POSITION.fullmatch(text)
     if match is None:
         return None
-    try:
-        return Position(_EPOCH + int(match[1]) * _MICROSECOND, UUID(hex=match[2]))
-    except OverflowError:
-        return None
+    microseconds = min(max(int(match[1]), _FIRST), _LAST)
+    return Position(_EPOCH + microseconds * _MICROSECOND, UUID(hex=match[2]))
 
 
 def older_than(position: Position, *, time: str, order_id: str) -> Q:

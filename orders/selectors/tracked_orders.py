@@ -20,11 +20,13 @@ from orders.selectors.customer_order import (
     set_aside_order,
     stored_orders,
 )
-from orders.selectors.orders import LOOKS, client_of
+from orders.selectors.orders import LOOKS, Belonging, belonging_to
 from orders.vocabulary import EventKind, ProcessState
 
 GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
+GUESTS = Belonging({"customer_id": None}, {"client": GUEST})
+"""The orders of those who have no account."""
 PAGE_EVENTS = (
     EventKind.CALL_FAILED,
     EventKind.COMPENSATION_REQUESTED,
@@ -70,21 +72,25 @@ class GuestAddress(NamedTuple):
     link_mailed_at: datetime | None
 
 
-def order_of_customer(*, order_id: UUID, customer_id: int) -> TrackedOrder | None:
-    """One of this customer's orders, wherever it is; None if there is none. At most nine statements."""
-    return _tracked(order_id, customer_id, client_of(customer_id))
+def order_of_customer(*, order_id: UUID, customer_id: int | None) -> TrackedOrder | None:
+    """One of this customer's orders, wherever it is; None if there is none. At most nine statements.
+
+    Without a customer it is anybody's, for operators.
+    """
+    return _tracked(order_id, belonging_to(customer_id))
 
 
 def order_of_guest(*, order_id: UUID) -> TrackedOrder | None:
     """An order that was placed without an account; None if there is none. Only for visitors with a signed link."""
-    return _tracked(order_id, None, GUEST)
+    return _tracked(order_id, GUESTS)
 
 
-def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrder | None:
+def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:
+    inserted, submitted = belonging
     for _ in range(LOOKS):
         # The version is read before the data that it describes, as in `orders.selectors.orders.order`.
         events = last_events([order_id])
-        order = Order.objects.filter(pk=order_id, customer_id=customer_id).first()
+        order = Order.objects.filter(pk=order_id, **inserted).first()
         if order and (views := stored_orders([order], events)):
             return TrackedOrder(
                 order=views[0],
@@ -92,12 +98,12 @@ def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrd
                 data=order_data(order),
                 occurrences=_occurrences(order_id),
             )
-        if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():
+        if message := SubmissionMessage.objects.filter(order_id=order_id, **submitted).first():
             return _described(queued_order(message, events), message.body)
-        aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
+        aside = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).first()
         if aside:
             return _described(set_aside_order(aside, events), aside.body)
-        if archived := archived_orders.find(order_id, customer_id=customer_id):
+        if archived := archived_orders.find(order_id, **inserted):
             return _archived(archived)
     return None
 

@@ -20,6 +20,7 @@ LARGEST_QUANTITY = 999
 LARGEST_PRICE = 2**31 - 1
 """In minor units: the largest that fits the column of a price."""
 LONGEST_ADDRESS_PART = 200
+LONGEST_SKU = 40
 SHIP_TO = ("name", "street", "city", "postal_code", "country")
 
 
@@ -108,7 +109,7 @@ def _lines(value: object) -> tuple[Line, ...]:
 def _line(value: object, where: str) -> Line:
     line = read_object(value, where)
     return Line(
-        sku=read_text(line.get("sku"), f"{where}.sku", 40),
+        sku=read_text(line.get("sku"), f"{where}.sku", LONGEST_SKU),
         title=read_text(line.get("title"), f"{where}.title", 120),
         quantity=read_whole(line.get("quantity"), f"{where}.quantity", 1, LARGEST_QUANTITY),
         unit_price=read_whole(line.get("unit_price"), f"{where}.unit_price", 1, LARGEST_PRICE),

@@ -6,13 +6,12 @@ It accepts nothing that the submission process would set aside (`orders.shop.des
 from collections import Counter
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
+from orders.shop.description import LONGEST_SKU
 
 PART = {"max_length": LONGEST_PART}
 
@@ -20,7 +19,7 @@ PART = {"max_length": LONGEST_PART}
 class LineIn(Strict):
     """A product and its quantity."""
 
-    sku = Text(max_length=40)
+    sku = Text(max_length=LONGEST_SKU)
     quantity = Whole(min_value=1, max_value=999)
 
 
@@ -31,15 +30,15 @@ class AddressIn(Strict):
     street = MailedText(**PART)
     city = MailedText(**PART)
     postal_code = MailedText(**PART)
-    country = Token(pattern="[A-Za-z]{2}", message="This must be a two-letter country code (ISO 3166).")
+    country = Token(
+        pattern="[A-Za-z]{2}",
+        message="This must be a two-letter country code (ISO 3166).",
+        min_length=2,
+        max_length=2,
+    )
 
     def validate_country(self, country: str) -> str:
         return country.upper()
-
-
-@extend_schema_field(OpenApiTypes.EMAIL)
-class EmailField(Token):
-    """An email address in ASCII."""
 
 
 class OrderIn(Strict):
@@ -47,12 +46,14 @@ class OrderIn(Strict):
 
     lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
     ship_to = AddressIn()
-    email = EmailField(
+    email = Token(
         pattern=email_addresses.PATTERN,
         message="This must be an email address in ASCII.",
         max_length=email_addresses.LONGEST,
     )
-    payment_method = Token(pattern="[!-~]{1,64}", message="This must be 1 to 64 printable ASCII characters.")
+    payment_method = Token(
+        pattern="[!-~]{1,64}", message="This must be 1 to 64 printable ASCII characters.", max_length=64
+    )
 
     def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         counts = Counter(line["sku"] for line in lines)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
@@ -12,12 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api.fields import PrintableText
+from orders.api.fields import OneLine
 from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.representations import LinkOut, MoneyOut, Out, page_of
 from orders.shop import catalogue
 from orders.shop.catalogue import ProductView
+from orders.shop.description import LONGEST_SKU
 
 
 class ProductOut(Out):
@@ -41,7 +42,7 @@ ProductPageOut = page_of(ProductOut, "A page of products. `next` is the URL of t
 class ProductQuery(PageQuery):
     """Selects products."""
 
-    cursor = PrintableText(default="", help_text=CURSOR_HELP)
+    cursor = OneLine(default="", max_length=LONGEST_SKU, help_text=CURSOR_HELP)
 
 
 LIST_PRODUCTS: dict[str, Any] = {
@@ -56,6 +57,14 @@ GET_PRODUCT: dict[str, Any] = {
     "operation_id": "get_product",
     "summary": "Retrieve a product",
     "tags": ["products"],
+    "parameters": [
+        OpenApiParameter(
+            "sku",
+            {"type": "string", "minLength": 1, "maxLength": LONGEST_SKU},
+            OpenApiParameter.PATH,
+            description="The product's code.",
+        )
+    ],
     "responses": ProductOut,
     "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }

@@ -77,6 +77,27 @@ def test_only_operators_may_act_and_every_refusal_is_recorded() -> None:
     assert not BulkAction.objects.exists()
 
 
+@pytest.mark.parametrize("body", ["[]", "0", '""', "false", "null", '[{"reason": "it is fixed"}]'])
+def test_a_body_that_is_no_object_is_refused(operator: APIClient, body: str) -> None:
+    for path in acts():
+        assert mistakes(operator.generic("POST", path, body, content_type="application/json")) == [""]
+    assert not AuditEntry.objects.exists()
+
+
+def test_only_where_nothing_must_be_said_is_there_no_need_of_a_body(operator: APIClient) -> None:
+    answers = {
+        path.rpartition("/")[2]: operator.post(path, content_type="application/json") for path in acts()
+    }
+    assert {act: answer.status_code for act, answer in answers.items() if answer.status_code == 400} == {
+        "skip": 400,
+        "compensate": 400,
+        "decision": 400,
+        "event": 400,
+        "pause": 400,
+    }
+    assert mistakes(answers["pause"]) == ["/reason"]
+
+
 @pytest.mark.parametrize("path", ["alerts", "alerts/groups", "bulk-actions/1", "decisions"])
 def test_a_viewer_may_read_and_a_customer_may_not(path: str) -> None:
     assert client_of("viewer").get(f"{API}/{path}").status_code in (200, 404)

@@ -13,7 +13,8 @@ from orders.api import views, waiting
 from orders.api.waiting import WaitingRoom
 from orders.selectors import orders as order_selectors
 from sasweb import shutdown
-from tests.web.helpers import in_threads, place, run_submission
+from tests.support.finished_orders import archive, finished_order
+from tests.web.helpers import ORDERS, in_threads, place, run_submission
 
 LONG = 30
 SOON = 20.0
@@ -87,6 +88,23 @@ def test_without_a_change_the_response_arrives_when_the_time_is_up(
     response = ada.get(url, headers={"Prefer": "wait=1", **headers})
     assert (response.status_code, response["Preference-Applied"]) == (status, "wait=1")
     assert 1 <= time.monotonic() - begun < SOON
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["processed", "compensated", "archived"])
+def test_a_finished_order_is_not_waited_for_unless_it_is_known(ada: APIClient, state: str) -> None:
+    is_archived = state == "archived"
+    order_id = finished_order(
+        state="processed" if is_archived else state, purchase={"customer": ada.user}, days=1
+    )
+    if is_archived:
+        archive(order_id)
+    url, begun = f"{ORDERS}/{order_id}", time.monotonic()
+    response = ada.get(url, headers={"Prefer": f"wait={LONG}"})
+    assert (response.status_code, "Preference-Applied" in response) == (200, False)
+    assert time.monotonic() - begun < SOON
+    same = ada.get(url, headers={"Prefer": "wait=1", "If-None-Match": response["ETag"]})
+    assert (same.status_code, same["Preference-Applied"]) == (304, "wait=1")
 
 
 @pytest.mark.django_db

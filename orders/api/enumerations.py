@@ -1,0 +1,28 @@
+"""The enumerations that have names of their own in the OpenAPI document (`ENUM_NAME_OVERRIDES`), as lists of words."""
+
+from orders.business.words import Situation
+from orders.services.act_results import ResultStatus
+from orders.vocabulary import (
+    AlertKind,
+    BulkKind,
+    BulkState,
+    EventKind,
+    Goal,
+    ProcessState,
+    StatusKind,
+    StepStatus,
+)
+from orders.wording.customers.stages import STATES
+
+ACT_RESULTS = [ResultStatus.DONE.value, ResultStatus.ALREADY.value]
+"""A refusal is a problem."""
+ALERT_KINDS = list(AlertKind)
+BULK_KINDS = list(BulkKind)
+BULK_STATES = list(BulkState)
+EVENT_KINDS = list(EventKind)
+GOALS = list(Goal)
+MESSAGE_KINDS = list(StatusKind)
+ORDER_STATES = list(ProcessState)
+SITUATIONS = list(Situation)
+STAGE_STATES = list(STATES)
+STEP_STATES = list(StepStatus)

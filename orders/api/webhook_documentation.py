@@ -1,0 +1,60 @@
+"""What the OpenAPI document says about the calls that we make: the webhook of the alerts."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
+from rest_framework import serializers
+
+from orders.api.representations import Out
+from orders.vocabulary import AlertKind
+
+
+class AlertNoticeOut(Out):
+    """A group of alerts of which some are new. `text` says everything in one line, as chat programs show it.
+
+    `count` of its alerts are new, and `open` are open in all. `waiting` steps wait for the agent of an outage. `orders`
+    has the IDs of the latest orders that it is about, and `url` is its page in the console.
+    """
+
+    text = serializers.CharField()
+    kind = serializers.ChoiceField(choices=list(AlertKind))
+    agent = serializers.CharField(allow_blank=True)
+    step = serializers.CharField(allow_blank=True)
+    code = serializers.CharField()
+    count = serializers.IntegerField(min_value=0)
+    open = serializers.IntegerField(min_value=0)
+    waiting = serializers.IntegerField(min_value=0)
+    orders = serializers.ListField(child=serializers.UUIDField())
+    url = serializers.URLField()
+
+
+ALERT = OpenApiWebhook(
+    name="alert",
+    decorator=extend_schema(
+        operation_id="notice_alert",
+        summary="Learn of new alerts",
+        description=(
+            "Posted to the url in `ALERT_WEBHOOK_URL` when alerts open. It comes at least once: every attempt has the "
+            "same `Idempotency-Key`, and another follows unless the answer is a success. Redirects are not followed."
+        ),
+        tags=["operators"],
+        request=AlertNoticeOut,
+        responses={"2XX": OpenApiResponse(description="You have the notice.")},
+    ),
+)
+
+KEY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": True,
+    "description": "The same for every attempt to deliver this notice.",
+    "schema": {"type": "string", "minLength": 1},
+}
+
+
+def add_key(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Adds the header of each webhook, which drf-spectacular has no place for."""
+    for operations in result.get("webhooks", {}).values():
+        for operation in operations.values():
+            operation["parameters"] = [KEY]
+    return result

@@ -1,0 +1,122 @@
+"""Orders of a client in every state and place, and what operators have to do with them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from examples.lab.workflows import AnalyseSample
+from orders.business import Environment
+from orders.engine.alerts import NewAlert, open_alerts, open_outage
+from orders.engine.callbacks import issue_token
+from orders.models import AlertGroup, Circuit, OrderProcess, StatusMessage, StepState
+from orders.selectors.orders import client_of
+from orders.selectors.response_queues import queue_of
+from orders.services import placing
+from orders.shop.models import Product
+from orders.shop.placing import as_order
+from orders.vocabulary import StatusKind
+from tests.support.factories import ago, ahead, make_order, make_purchase, new_order
+from tests.support.finished_orders import archive, finished_order
+from tests.web.helpers import run_submission
+
+(LAB,) = AnalyseSample.versions(Environment())
+QUEUE = "shop.1"
+SKUS = ["tidal-lines", *(f"poster-{number}" for number in range(99))]
+"""As many products as an order may have lines, and the one of the document's example."""
+REVIEW = {"kind": "decision", "choices": ["accept", "reject"]}
+LATER = {"state": "awaiting", "outcome": "unknown", "awaits": {"kind": "answer", "reference": "job-7"}}
+
+
+def populate(client: User) -> Mapping[str, list[Any]]:
+    """Makes them, and returns the values that the parameters of paths may have, each with the part before it."""
+    Product.objects.bulk_create(
+        Product(sku=sku, title=sku.capitalize(), artist="Maren Oost", price=3900) for sku in SKUS
+    )
+    orders = [*_placed(client), *_under_way(client), *_in_error(client), _archived(client)]
+    called = _called(client)
+    _set_up_agents()
+    queue = queue_of(client.pk, QUEUE)
+    for kind in StatusKind:
+        StatusMessage.objects.create(queue=queue, order_id=orders[0], kind=kind, body={})
+    return {
+        "orders/{order_id}": [*map(str, orders), str(called.pk)],
+        "steps/{step}": ["review"],
+        "steps/{step_id}": list(StepState.objects.values_list("pk", flat=True)),
+        "groups/{group_id}": list(AlertGroup.objects.values_list("pk", flat=True)),
+        "response-queues/{name}": [QUEUE],
+        "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
+        "agents/{name}": ["payments", "instruments"],
+        "bulk-actions/{action_id}": [1, 2],
+        "products/{sku}": SKUS[:3],
+        "callbacks/{token}": [issue_token(f"{called.pk}/spectrometry/1")],
+    }
+
+
+def _placed(client: User) -> list[Any]:
+    """Orders that are inserted and not begun, that the submission set aside, and that nobody has read."""
+    ids = []
+    for number in range(4):
+        order = as_order(new_order(SKUS[number], email="ada@example.com"))
+        ids.append(placing.place_order(client=client_of(client.pk), order=order).order_id)
+        if number == 1:
+            run_submission()
+    return ids
+
+
+def _under_way(client: User) -> list[Any]:
+    """An order in each state, and one that waits for a decision."""
+    ids = []
+    steps: Mapping[str, Mapping[str, Any]] = {
+        "pending": {},
+        "processing": {"book-spectrometer": "completed", "book-microscope": "running"},
+        "processed": dict.fromkeys((step.name for step in LAB.steps), "completed"),
+        "compensated": {"book-spectrometer": "compensated"},
+    }
+    for state, states in steps.items():
+        goal = "compensate" if state == "compensated" else "complete"
+        ids.append(_order(client, states, process_state=state, goal=goal))
+    for number in range(3):
+        review = {"state": "awaiting", "awaits": REVIEW}
+        ids.append(_order(client, {"review": review}, not_before=ahead(9_000), subject=f"table {number}"))
+    return ids
+
+
+def _in_error(client: User) -> list[Any]:
+    """Orders in Error with their alerts."""
+    ids = [
+        _order(client, {"book-spectrometer": "failed"}, process_state="error", failure_count=1)
+        for _ in range(3)
+    ]
+    for number, order_id in enumerate(ids):
+        alert = NewAlert(
+            order_id, "step_failed", "refused", f"no lamp {number}", "book-spectrometer", "instruments"
+        )
+        open_alerts([alert])
+    open_outage("payments", code="connection", message="it does not answer")
+    return ids
+
+
+def _order(client: User, steps: Mapping[str, Any], *, subject: str = "", **process: Any) -> Any:
+    order = make_order(steps, workflow=LAB, **process)
+    make_purchase(order.pk, customer=client, title="a sample", subject=subject)
+    return order.pk
+
+
+def _archived(client: User) -> Any:
+    order_id = finished_order(purchase={"customer": client})
+    archive(order_id)
+    return order_id
+
+
+def _called(client: User) -> OrderProcess:
+    """An order of which a remote service answers a call later."""
+    until = {"awaits_until": ahead(9_000), "complete_by": ahead(9_000), "sent_at": ago(9)}
+    order = make_order({"spectrometry": LATER | until}, workflow=LAB, not_before=ahead(9_000))
+    make_purchase(order.pk, customer=client)
+    return order
+
+
+def _set_up_agents() -> None:
+    for agent in ("payments", "instruments"):
+        Circuit.objects.get_or_create(agent=agent)
