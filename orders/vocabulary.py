@@ -49,6 +49,23 @@ class WaitKind(StrEnum):
     """The step's own items, for each of which it runs once."""
 
 
+class WaitingFor(StrEnum):
+    """Who or what an order waits for, as its client sees it: the most urgent first, if its steps wait for several."""
+
+    CUSTOMER = "customer"
+    """A step was declined: the customer changes what it asks for, or tries it again."""
+    OPERATOR = "operator"
+    """The order is in Error or was set aside, or a decision is open."""
+    OUTSIDE = "outside"
+    """An outside event, or an answer that a remote service gives later."""
+    DELAY = "delay"
+    """A time that the workflow itself lets pass."""
+    RETRY = "retry"
+    """A step did not succeed, and is tried again."""
+    AGENT = "agent"
+    """A step is ready, and its agent cannot take it: an outage, or too much to do."""
+
+
 class Outcome(StrEnum):
     """What is known of the remote effect of the step's present generation: `unknown` from dispatch until a reply."""
 
@@ -196,6 +213,8 @@ class StatusKind(StrEnum):
 
     RECEIVED = "received"
     STARTED = "started"
+    DECLINED = "declined"
+    """A step waits for the customer. It may have a word of its own for it (`Step.declined_as`)."""
     COMPLETED = "completed"
     FAILED = "failed"
     COMPENSATED = "compensated"

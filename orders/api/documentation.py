@@ -37,6 +37,8 @@ PENDING_ORDER = {
     "title": "2 × Tidal Lines",
     "state": "pending",
     "goal": "complete",
+    "waiting_for": None,
+    "waiting_until": None,
     "failure_count": 0,
     "complete_by": None,
     "placed_at": "2026-11-20T12:00:00.123456Z",

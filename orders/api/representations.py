@@ -12,7 +12,7 @@ from orders.api.fields import shared
 from orders.business import registry
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
-from orders.vocabulary import EventKind, Goal, ProcessState, StatusKind, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StatusKind, StepStatus, WaitingFor
 from orders.wording.customers.stages import STATES
 
 
@@ -62,10 +62,15 @@ class LinkOut(Out):
 
 
 class OrderLinksOut(LinkOut):
-    """The URLs of an order, its history, and what its customer reads of it."""
+    """The URLs of an order, its history, and what its customer reads of it. The others are there while the order waits
+    for its customer: where she changes what was declined."""
 
     events = serializers.CharField()
     progress = serializers.CharField()
+
+    def get_fields(self) -> dict[str, Any]:
+        names = (name for kind in registry.kinds() for name in kind.client_links)
+        return {**super().get_fields(), **{name: serializers.CharField(required=False) for name in names}}
 
 
 class ErrorOut(Out):
@@ -107,7 +112,15 @@ class StepOut(Out):
 
 class OrderOut(Out):
     """An order and its progress. `workflow` is its kind, `title` says what it is, and `subject` is the client's own.
-    `error` is present if its submission was set aside."""
+    `error` is present if its submission was set aside.
+
+    `waiting_for` says whom or what it waits for, null while it waits for nothing. If its steps wait for several, it is
+    the first of these: `customer`, a step was declined, see `links`; `operator`, it is in Error or a decision is open;
+    `outside`, an event or a later answer; `delay`, a time that the workflow lets pass; `retry`, the next try of a step;
+    `agent`, a service that cannot be used at present. `waiting_until` is the deadline: after it the order goes on
+    without what it waited for, which means that an order that its customer has not resolved is cancelled. It is null
+    where there is no deadline.
+    """
 
     sparse = ("error",)
 
@@ -117,6 +130,8 @@ class OrderOut(Out):
     title = serializers.CharField(allow_blank=True)
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
+    waiting_for = serializers.ChoiceField(choices=list(WaitingFor), allow_null=True)
+    waiting_until = serializers.DateTimeField(allow_null=True)
     failure_count = serializers.IntegerField()
     complete_by = serializers.DateTimeField(allow_null=True)
     placed_at = serializers.DateTimeField()
@@ -129,10 +144,13 @@ class OrderOut(Out):
 
     @extend_schema_field(OrderLinksOut)
     def get_links(self, order: CustomerOrder) -> Mapping[str, str]:
+        kind = registry.find_kind(order.workflow)
+        own = kind.client_links if kind and order.waiting_for is WaitingFor.CUSTOMER else {}
         return {
             "self": order_url(order.id),
             "events": reverse("api:order-events", args=[order.id]),
             "progress": reverse("api:order-progress", args=[order.id]),
+            **{name: reverse(f"api:{url}", args=[order.id]) for name, url in own.items()},
         }
 
 
@@ -162,9 +180,10 @@ class ProgressOut(Out):
 
 
 class EventOut(Out):
-    """An event in an order's history."""
+    """An event in an order's history. `error` is present after a failure, `waiting_until` if the order waits since then
+    and that has a deadline, and `reason` if its cancellation was requested."""
 
-    sparse = ("error",)
+    sparse = ("error", "waiting_until", "reason")
 
     id = serializers.IntegerField()
     at = serializers.DateTimeField()
@@ -172,10 +191,17 @@ class EventOut(Out):
     step = StepName(allow_blank=True, help_text="Empty if it is about the whole order.")
     attempt = serializers.IntegerField()
     error = ErrorOut(required=False)
+    waiting_until = serializers.DateTimeField(required=False)
+    reason = serializers.ChoiceField(choices=list(Reason), required=False)
 
 
 class MessageOut(Out):
-    """A message on a response queue."""
+    """A message on a response queue.
+
+    `kind` is `received`, `started`, `declined`, `completed`, `failed` or `compensated`. A step may have a word of its
+    own in place of `declined`, such as `payment_declined`. The body of that message has `step`, `code`, `message` and
+    `waiting_until`; that of `failed` has `step` and `code` if a step failed; that of `compensated` has the `reason`.
+    """
 
     id = serializers.IntegerField()
     order_id = serializers.UUIDField()

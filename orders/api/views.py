@@ -1,6 +1,6 @@
 """The REST API. Each view reads its request, makes one call, and renders the result."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.utils import timezone
@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orders.api import documentation, representations, requests, scopes
+from orders.api.fields import Strict, shared
 from orders.api.paging import (
     EventQuery,
     MessageQuery,
@@ -36,7 +37,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
-from orders.vocabulary import TokenScope
+from orders.vocabulary import Goal, TokenScope
 from orders.wording.customers.progress import progress
 
 
@@ -114,6 +115,42 @@ class OrderCancellation(APIView):
             raise ProblemError("cannot_be_cancelled", detail) from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
+        return _render_order(_order(order_id, client), status=202)
+
+
+class OrderChange(APIView):
+    """Changes what a declined step asks for, and tries it again. A business has a subclass for each such change.
+
+    The fields of its `body` are those that the step lets its customer change; what is not sent stays as it is.
+    """
+
+    scope = TokenScope.ORDERS
+    body: ClassVar[type[Strict]]
+
+    def post(self, request: Request, order_id: UUID) -> Response:
+        client = requests.client_id(request)
+        order = _order(order_id, client)
+        changes = self.body.read(request.data)
+        if order.is_archived:
+            raise ProblemError(
+                "being_cancelled" if order.goal == Goal.COMPENSATE else "not_waiting_for_customer"
+            )
+        try:
+            result = customer_services.resolve(
+                order_id=order_id,
+                changes=changes,
+                fields=shared(self.body).fields,
+                by=order_selectors.client_of(client),
+            )
+        except NoSuchOrderError as error:
+            detail = "Nothing of the order has been tried yet. Wait until `waiting_for` is `customer`."
+            raise ProblemError("not_waiting_for_customer", detail) from error
+        except BadOrderError as error:
+            raise invalid(str(error), pointer=requests.pointer(error.where)) from error
+        if result.status is ResultStatus.REFUSED:
+            raise ProblemError("being_cancelled")
+        if result.status is ResultStatus.ALREADY:
+            raise ProblemError("not_waiting_for_customer")
         return _render_order(_order(order_id, client), status=202)
 
 

@@ -89,6 +89,9 @@ class OrderKind:
     `page.html`, `progress.html` and `cancel.html`. Any of them may be missing."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
+    client_links: ClassVar[Mapping[str, str]] = {}
+    """Where REST clients change what a declined step asks for: the names of links, as in `payment`, and those of their
+    urls in `api_urls`, as in `order-payment`. An order has them while it waits for its customer."""
     has_older_fingerprints: ClassVar[bool] = False
     """Whether its idempotency keys were used before there were several kinds, so that their records lack its name."""
     personal: ClassVar[Sequence[str]] = ()

@@ -12,7 +12,8 @@ the order in which things happened, except after a failure. Connect the receiver
 `AppConfig.ready`, so that every process knows that there are some.
 
 Each has the `sender`, which is the kind of order; `order_id`, `subject` and `data`; and `detail`, which for an error
-has the `step` and the `code` if a step failed.
+has the `step` and the `code` if a step failed; for a step that was declined `step`, `code`, `message` and
+`waiting_until`; and for a compensation its `reason`.
 """
 
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ order_received = Signal()
 """The order has been inserted."""
 order_processed = Signal()
 """Every step is completed."""
+order_declined = Signal()
+"""A step was declined, and waits for the customer."""
 order_in_error = Signal()
 """The order waits for an operator."""
 order_compensated = Signal()
@@ -35,6 +38,7 @@ order_compensated = Signal()
 SIGNALS: Mapping[StatusKind, Signal] = {
     StatusKind.RECEIVED: order_received,
     StatusKind.COMPLETED: order_processed,
+    StatusKind.DECLINED: order_declined,
     StatusKind.FAILED: order_in_error,
     StatusKind.COMPENSATED: order_compensated,
 }

@@ -20,6 +20,7 @@ from orders.engine.errors import WorkflowError
 from orders.engine.fallbacks import Compensation, Remedy
 from orders.engine.results import ResultField, ResultType, why_not_declared
 from orders.engine.waits import Decision, Delay, OutsideEvent, Pending, Wait
+from orders.vocabulary import StatusKind
 
 __all__ = [
     "Compensation",
@@ -72,6 +73,9 @@ class Step:
     """How long after its complete-by time a forward call may still take effect. A compensation waits for that."""
     customer_wait: float = 3_600.0
     """How long a declined step waits for the customer before the order is compensated."""
+    declined_as: str = StatusKind.DECLINED.value
+    """What the message on the order's response queue is called when the step is declined, such as "payment_declined":
+    up to 16 small letters and underscores."""
     patience: float = 86_400.0
     """How long the step waits for an agent that cannot take it before its remedy is applied."""
     first_backoff: float | None = None
@@ -147,7 +151,8 @@ class Workflow:
         """What each step does, in which order, and how it is undone: all that must not change while orders are on it.
 
         Time limits are not part of it, since they are settings. Nor is what a result must hold: a field that is added
-        is asked of the answers that come from then on, and orders that have theirs already continue as they are.
+        is asked of the answers that come from then on, and orders that have theirs already continue as they are. Nor is
+        what its application is told.
         """
         return {
             step.name: {
@@ -214,6 +219,10 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
         return f"step {step.name!r} has either an agent with an operation, or a wait"
     if step.waits_for is not None and step.compensation is not Compensation.NONE:
         return f"step {step.name!r} waits, which has no effect: use Compensation.NONE"
+    if not _STATUS.fullmatch(step.declined_as) or step.declined_as in _OTHER_STATUSES:
+        return (
+            f"step {step.name!r} is declined as {step.declined_as!r}: that needs 1 to 16 small letters and _"
+        )
     if reason := why_not_declared(step.result, step.waits_for):
         return f"step {step.name!r} {reason}"
     if step.each is not None and (
@@ -226,6 +235,9 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
 LONGEST_NAME = 50
 _NAME = re.compile(rf"[-a-zA-Z0-9_]{{1,{LONGEST_NAME}}}")
 """Names are part of urls, and of idempotency keys."""
+_STATUS = re.compile(r"[a-z_]{1,16}")
+"""The kinds of messages are as long as their column."""
+_OTHER_STATUSES = frozenset(StatusKind) - {StatusKind.DECLINED}
 WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
 

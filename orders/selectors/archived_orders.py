@@ -75,7 +75,7 @@ def customer_order(archived: Archived) -> CustomerOrder | None:
     view = described_order(
         order,
         process,
-        [customer_step(vars(step)) for step in archived.steps],
+        [customer_step(vars(step), process.goal) for step in archived.steps],
         [
             customer_line(line.sku, line.title, line.quantity, line.unit_price, order.currency)
             for line in archived.lines

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ from uuid import UUID
 from orders.business.profiles import read_submitted
 from orders.fields.money import Money
 from orders.models import Event, Order, OrderLine, OrderProcess, SetAside, StepState, SubmissionMessage
-from orders.vocabulary import Goal, ProcessState, StepStatus, WaitKind
+from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
+from orders.vocabulary import Goal, ProcessState, WaitingFor, WaitKind
 
 PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
 
@@ -45,6 +47,7 @@ class CustomerStep:
     not_before: datetime | None
     error: Mapping[str, str] | None
     awaits: WaitKind | None = None
+    waiting: Waiting | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +77,21 @@ class CustomerOrder:
     is_archived: bool = False
     workflow_version: int = 0
     promised_by: datetime | None = None
+
+    @cached_property
+    def waiting(self) -> Waiting | None:
+        """Whom or what it waits for, and until when; None if it is simply under way, or finished."""
+        return waiting_of_order(self.state, (step.waiting for step in self.steps))
+
+    @property
+    def waiting_for(self) -> WaitingFor | None:
+        """Whom or what it waits for; None if for nothing."""
+        return self.waiting.kind if self.waiting else None
+
+    @property
+    def waiting_until(self) -> datetime | None:
+        """The deadline of what it waits for; None if that has none."""
+        return self.waiting.until if self.waiting else None
 
     @property
     def is_finished(self) -> bool:
@@ -117,7 +135,7 @@ def stored_orders(rows: Sequence[Order], events: LastEvents) -> list[CustomerOrd
     ids = [row.pk for row in rows]
     # Processes are read before steps, so that every step of an order read as "processed" is completed.
     processes = OrderProcess.objects.in_bulk(ids)
-    steps = _steps(ids)
+    steps = _steps(ids, {row.pk: row.goal for row in processes.values()})
     lines = _lines(rows)
     return [
         described_order(row, processes[row.pk], steps.get(row.pk, ()), lines.get(row.pk, ()), events)
@@ -168,12 +186,13 @@ def _lines(orders: Sequence[Order]) -> dict[UUID, list[CustomerLine]]:
     }
 
 
-def _steps(ids: Sequence[UUID]) -> dict[UUID, list[CustomerStep]]:
-    """The steps of each order, in their workflow's order."""
+def _steps(ids: Sequence[UUID], goals: Mapping[UUID, str]) -> dict[UUID, list[CustomerStep]]:
+    """The steps of each order that has a goal, in their workflow's order."""
     rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position", "id").values()
     return {
-        order_id: [customer_step(step) for step in group]
+        order_id: [customer_step(step, goals[order_id]) for step in group]
         for order_id, group in groupby(rows, key=itemgetter("process_id"))
+        if order_id in goals
     }
 
 
@@ -184,8 +203,8 @@ def customer_line(sku: str, title: str, quantity: int, price: int, currency: str
     )
 
 
-def customer_step(step: Mapping[str, Any]) -> CustomerStep:
-    """A step from its columns."""
+def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:
+    """A step from its columns, of an order with this goal."""
     return CustomerStep(
         name=step["name"],
         state=step["state"],
@@ -195,19 +214,9 @@ def customer_step(step: Mapping[str, Any]) -> CustomerStep:
         completed_at=step["completed_at"],
         not_before=step["not_before"],
         error=public_error(step["error"]),
-        awaits=_awaits(step),
+        awaits=awaited(step),
+        waiting=waiting_of_step(step, goal),
     )
-
-
-def _awaits(step: Mapping[str, Any]) -> WaitKind | None:
-    """What a step from its columns waits for from outside. One that joins its items does not."""
-    kind = (step["awaits"] or {}).get("kind")
-    if kind == WaitKind.ITEMS:
-        return None
-    is_asked_again = (
-        step["state"] == StepStatus.RUNNING and kind == WaitKind.ANSWER and step["awaits_until"] is not None
-    )
-    return WaitKind(kind) if kind and (step["state"] == StepStatus.AWAITING or is_asked_again) else None
 
 
 def queued_order(message: SubmissionMessage, events: LastEvents) -> CustomerOrder:

@@ -28,20 +28,30 @@ from orders.selectors.customer_order import (
     stored_orders,
     version_of,
 )
+from orders.selectors.desk.history import moment
 from orders.selectors.paging import Page, Position, older_than, page_of
-from orders.vocabulary import ProcessState
+from orders.vocabulary import EventKind, ProcessState
 
 LOOKS = 2
 """How often the places are searched. The second search finds an order that moved during the first."""
 
 MOMENT = r"^[12]\d{3}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$"
 """A time with an offset, as the shop writes it into a submission, between the years 1000 and 2999."""
+WAITS: Mapping[str, str] = {
+    EventKind.STEP_DECLINED: "waits_until",
+    **dict.fromkeys((EventKind.AWAITING, EventKind.WAITING, EventKind.STEP_DEFERRED), "until"),
+    **dict.fromkeys((EventKind.STEP_TIMED_OUT, EventKind.COMPENSATION_TIMED_OUT), "until"),
+}
+"""After which events an order waits, and where their detail says until when."""
 _Submitted = TypeVar("_Submitted", SubmissionMessage, SetAside)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventView:
-    """Something that happened to an order, as its customer may see it."""
+    """Something that happened to an order, as its customer may see it.
+
+    `waiting_until` is until when it waits since then, if that has a deadline; `reason` is why it is cancelled.
+    """
 
     id: int
     at: datetime
@@ -49,6 +59,8 @@ class EventView:
     step: str
     attempt: int
     error: Mapping[str, str] | None
+    waiting_until: datetime | None
+    reason: str | None
 
 
 def client_of(customer_id: int) -> str:
@@ -254,6 +266,7 @@ def order_events(
 
 
 def _event(event: Event) -> EventView:
+    until = event.detail.get(WAITS[event.kind]) if event.kind in WAITS else None
     return EventView(
         id=event.id,
         at=event.at,
@@ -261,4 +274,6 @@ def _event(event: Event) -> EventView:
         step=event.step,
         attempt=event.attempt,
         error=public_error(event.detail.get("error")),
+        waiting_until=moment(until),
+        reason=event.detail.get("why"),
     )

@@ -4,7 +4,7 @@ Cancelling and paying again are one transaction each. They lock the order first 
 repeating them changes nothing more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.outbox import queue
-from orders.selectors import tracked_orders
+from orders.selectors import order_waits, tracked_orders
 from orders.selectors.tracked_orders import GUEST
 from orders.services import placing
 from orders.services.act_results import Result, ResultStatus
@@ -76,13 +76,17 @@ def _is_past_the_point(row: ProcessRow, steps: list[StepRow]) -> bool:
     return any(step.attempt and is_point_of_no_return(row.workflow, row.version, step.name) for step in steps)
 
 
-def resolve(*, order_id: UUID, changes: Mapping[str, Any], by: str) -> Result:
+def resolve(
+    *, order_id: UUID, changes: Mapping[str, Any], by: str, fields: Collection[str] | None = None
+) -> Result:
     """Retries a step that waits for its customer with what she has changed, such as how she pays.
 
-    `changes` are new values of the fields that the step lets its customer change. The refusal was definite, so the
+    `changes` are new values of the fields that the step lets its customer change; `fields` are all that may be changed
+    where she was asked, so that with no changes that step is tried again as it is. The refusal was definite, so the
     retry belongs to a new generation and has a new idempotency key. An order that is in Error for another reason stays
     there, and uses the change once that is fixed. Raises `NoSuchOrderError`, and `BadOrderError` for an invalid value.
     """
+    editable = frozenset(changes if fields is None else fields)
     with transaction.atomic():
         row, steps = lock_order(order_id)
         if row.goal == Goal.COMPENSATE:
@@ -90,7 +94,7 @@ def resolve(*, order_id: UUID, changes: Mapping[str, Any], by: str) -> Result:
                 status=ResultStatus.REFUSED,
                 message="The order can no longer be changed, because it is being cancelled.",
             )
-        step = next((step for step in steps if _waits_for(row, step, changes)), None)
+        step = next((step for step in steps if _waits_for(row, step, editable)), None)
         if step is None:
             return Result(
                 status=ResultStatus.ALREADY, message="Nothing of this order is waiting for its customer."
@@ -108,15 +112,10 @@ def resolve(*, order_id: UUID, changes: Mapping[str, Any], by: str) -> Result:
     return Result(status=ResultStatus.DONE, message="It will be tried again.")
 
 
-def _waits_for(row: ProcessRow, step: StepRow, changes: Mapping[str, Any]) -> bool:
+def _waits_for(row: ProcessRow, step: StepRow, fields: frozenset[str]) -> bool:
     """Whether a step waits for its customer to change these fields."""
-    return _waits_for_customer(step) and set(changes) <= customer_editable(
-        row.workflow, row.version, step.name
-    )
-
-
-def _waits_for_customer(step: StepRow) -> bool:
-    return step.state == StepStatus.FAILED and (step.error or {}).get("waits_for") == "customer"
+    is_declined = step.state == StepStatus.FAILED and order_waits.is_declined(step.error)
+    return is_declined and fields <= customer_editable(row.workflow, row.version, step.name)
 
 
 def order_of_key(*, client: str, key: str) -> UUID | None:

@@ -1,5 +1,6 @@
 """The data of the shop's orders, and the rules for them (S2, S3). Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ LARGEST_PRICE = 2**31 - 1
 """In minor units: the largest that fits the column of a price."""
 LONGEST_ADDRESS_PART = 200
 LONGEST_SKU = 40
+PAYMENT_TOKEN = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}"
+"""What the payment gateway's token for a way to pay looks like."""
 SHIP_TO = ("name", "street", "city", "postal_code", "country")
 
 
@@ -59,7 +62,7 @@ def parse(data: object) -> Description:
         lines=lines,
         ship_to=_ship_to(order.get("ship_to")),
         email=read_email(order.get("email")),
-        payment_method=read_text(order.get("payment_method"), "payment_method", 64),
+        payment_method=_payment_method(order.get("payment_method")),
         currency=read_letters(order.get("currency"), "currency", 3),
         total=total,
     )
@@ -69,7 +72,7 @@ def read_field(name: str, value: object) -> Any:
     """Reads a field that may be edited, by the rules for a whole order. Raises `BadOrderError`."""
     if name == "ship_to":
         return dict(_ship_to(value))
-    return read_email(value) if name == "email" else read_text(value, name, 64)
+    return read_email(value) if name == "email" else _payment_method(value)
 
 
 def as_json(order: Description) -> Json:
@@ -92,6 +95,16 @@ def ship_to(data: Mapping[str, Any]) -> Mapping[str, str]:
     address = data.get("ship_to")
     parts = address if isinstance(address, Mapping) else {}
     return {part: parts[part] for part in SHIP_TO if isinstance(parts.get(part), str)}
+
+
+def _payment_method(value: object) -> str:
+    """Reads the gateway's token. One that no gateway gives would only be found out when the order is paid for."""
+    if not isinstance(value, str) or not re.fullmatch(PAYMENT_TOKEN, value):
+        raise BadOrderError(
+            f"payment_method must be a token of the payment gateway, not {shown(value)}.",
+            where="payment_method",
+        )
+    return value
 
 
 def _lines(value: object) -> tuple[Line, ...]:

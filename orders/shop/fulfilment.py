@@ -48,6 +48,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             data=authorisation,
             result=(AUTHORISATION,),
             customer_wait=limits.customer_wait,
+            declined_as="payment_declined",
             editable=("payment_method",),
             customer_editable=("payment_method",),
             reserves_value=True,

@@ -1,4 +1,4 @@
-"""What REST clients send to order from the shop.
+"""What REST clients send to order from the shop, and to pay again.
 
 It accepts nothing that the submission process would set aside (`orders.shop.description`).
 """
@@ -11,7 +11,7 @@ from rest_framework import serializers
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
-from orders.shop.description import LONGEST_SKU
+from orders.shop.description import LONGEST_SKU, PAYMENT_TOKEN
 
 PART = {"max_length": LONGEST_PART}
 
@@ -41,6 +41,27 @@ class AddressIn(Strict):
         return country.upper()
 
 
+class PaymentToken(Token):
+    """A way to pay, as the payment gateway's token."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            pattern=PAYMENT_TOKEN,
+            message=(
+                "This must be a token from the payment gateway: 1 to 64 letters, digits, and _ . : -, the first a "
+                "letter or a digit."
+            ),
+            max_length=64,
+            **options,
+        )
+
+
+class PaymentIn(Strict):
+    """How to pay instead. Without `payment_method` the same one is tried again."""
+
+    payment_method = PaymentToken(required=False)
+
+
 class OrderIn(Strict):
     """A new order. `payment_method` is a token from the payment gateway."""
 
@@ -51,9 +72,7 @@ class OrderIn(Strict):
         message="This must be an email address in ASCII.",
         max_length=email_addresses.LONGEST,
     )
-    payment_method = Token(
-        pattern="[!-~]{1,64}", message="This must be 1 to 64 printable ASCII characters.", max_length=64
-    )
+    payment_method = PaymentToken()
 
     def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         counts = Counter(line["sku"] for line in lines)

@@ -35,6 +35,7 @@ class FulfilOrder(OrderKind):
     name = fulfilment.NAME
     label = "print order"
     is_open_to_clients = True
+    client_links = {"payment": "order-payment"}
     has_older_fingerprints = True
     fields = (
         Field(name="payment_method", label="Payment method (the gateway's token)", type=FieldType.TOKEN),

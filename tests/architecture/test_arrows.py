@@ -28,7 +28,13 @@ PUBLIC = (
     *("orders.services.answers", "orders.selectors.accounts"),
     *("orders.selectors.customer_order", "orders.selectors.orders", "orders.selectors.paging"),
     *("orders.selectors.tracked_orders", "orders.access", "orders.admin", "orders.models.customer"),
-    *("orders.api.fields", "orders.api.paging", "orders.api.problems", "orders.api.representations"),
+    *(
+        "orders.api.changes",
+        "orders.api.fields",
+        "orders.api.paging",
+        "orders.api.problems",
+        "orders.api.representations",
+    ),
     *("orders.order_page", "sasweb.environment"),
 )
 """What a business may import of this project (docs/your-business.md)."""

@@ -34,7 +34,7 @@ def test_a_declined_step_waits_for_the_customer_without_an_alert() -> None:
     assert mix.error == {"code": "no_eggs", "message": "bring eggs", "waits_for": "customer"}
     assert mix.not_before is not None and since <= mix.not_before <= ahead(60)
     assert (row.process_state, row.locked_by, row.not_before) == ("pending", None, mix.not_before)
-    assert (alerts_of(order), status_kinds(order)) == ([], [])
+    assert (alerts_of(order), status_kinds(order)) == ([], ["declined"])
     assert history(order) == [("step_declined", "mix"), ("waiting", "")]
 
 
@@ -52,7 +52,7 @@ def test_a_declined_step_that_the_customer_does_not_fix_compensates_the_order_wi
     answer(order=order)
     scheduler.run_once()
     assert stored(order).process_state == "compensated"
-    assert (alerts_of(order), status_kinds(order)) == ([], ["compensated"])
+    assert (alerts_of(order), status_kinds(order)) == ([], ["declined", "compensated"])
     assert history(order, "compensation_requested", "compensation_started", "compensated") == [
         ("compensation_requested", ""),
         ("compensation_started", "tell"),

@@ -1,6 +1,7 @@
 """The mutants: which guard, where, what is left without it, and which test says so."""
 
 from tests.mutants.branches import BRANCHES
+from tests.mutants.declines import DECLINES
 from tests.mutants.keys import KEYS
 from tests.mutants.laboratory import LABORATORY
 from tests.mutants.moves import MOVES
@@ -244,6 +245,7 @@ MUTANTS = (
     *ROUND_TRIPS,
     *SNAPSHOTS,
     *WAITS,
+    *DECLINES,
     *BRANCHES,
     *MOVES,
     *WATCHDOG,

@@ -34,8 +34,8 @@ SIMULATION = (
     Mutant(
         name="the-history-follows-the-commit",
         path=f"{ENGINE}/scheduler/role.py",
-        old="        state_store.record_events(events)\n        # Other",
-        new="        transaction.on_commit(lambda: state_store.record_events(events))\n        # Other",
+        old="        state_store.record_events(events)\n        status",
+        new="        transaction.on_commit(lambda: state_store.record_events(events))\n        status",
         test=LIVES,
     ),
     # The order of steps, and of their attempts (I3, I4, I10)

@@ -122,6 +122,16 @@ def test_a_receiver_gets_the_data_and_what_is_wrong(follow: Follow) -> None:
     assert call["detail"] == {"step": "mix", "code": "no"}
 
 
+def test_it_is_told_of_a_step_that_was_declined(follow: Follow) -> None:
+    calls: list[dict[str, Any]] = []
+    follow(signals.order_declined, lambda **about: calls.append(about))
+    order_id = bake("declined")
+    announce_due()
+    (call,) = calls
+    assert call["order_id"] == order_id
+    assert call["detail"].keys() == {"step", "code", "message", "waiting_until"}
+
+
 def test_nothing_is_kept_for_a_business_without_receivers() -> None:
     bake()
     assert not StatusMessage.objects.exists()

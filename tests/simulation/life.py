@@ -240,8 +240,21 @@ class Life:
         messages: dict[UUID, list[str]] = {}
         for order_id, kind in rows:
             messages.setdefault(order_id, []).append(kind)
+        declined = dict(
+            self._database.monitor.execute(
+                """
+                SELECT order_id, count(*) FROM orders_event AS event
+                 WHERE kind = 'step_declined'
+                   AND NOT EXISTS (SELECT FROM orders_event AS turn
+                                    WHERE turn.order_id = event.order_id AND turn.kind = 'compensation_requested'
+                                      AND turn.id < event.id)
+                 GROUP BY order_id
+                """
+            )
+        )
         for order_id, state in states.items():
-            watch.check_messages(order_id, state, messages.get(order_id, []))
+            own = messages.get(order_id, [])
+            watch.check_messages(order_id, state, own, declined=declined.get(order_id, 0))
 
 
 def _hurry(*, keyless: bool) -> None:

@@ -222,10 +222,13 @@ class Watch:
             if self._workflow.step_of(name).operation in FORWARD
         }
 
-    def check_messages(self, order_id: UUID, state: str, messages: Sequence[str]) -> None:
-        """Q3: the application was told once that the order was received and started, and last how it ended."""
+    def check_messages(self, order_id: UUID, state: str, messages: Sequence[str], *, declined: int) -> None:
+        """Q3: the application was told once that the order was received and started, once of each decline while the
+        order was not being compensated, and last how it ended."""
         times = Counter(messages)
-        if times["received"] != 1 or times["started"] > 1 or messages[-1] != LAST_MESSAGE[state]:
+        ends = [kind for kind in messages if kind != "payment_declined"]
+        counts = times["received"], times["payment_declined"], min(times["started"], 1)
+        if counts != (1, declined, times["started"]) or ends[-1] != LAST_MESSAGE[state]:
             self._fail(
                 f"Q3: {state}, and the application was told {messages}", order_id, self.orders[order_id]
             )

@@ -151,6 +151,19 @@ def test_a_declared_workflow_cannot_be_changed() -> None:
     assert replace(CAKE, version=4).version == 4
 
 
+# --- what an application is told
+
+
+def test_how_a_step_is_declined_can_be_declared_of_versions_that_orders_are_on() -> None:
+    assert declare(step("a", declined_as="a_declined")).fingerprint == declare(step("a")).fingerprint
+
+
+@pytest.mark.parametrize("word", ["", "Declined", "has-hyphen", "seventeen_letters", "completed", "failed"])
+def test_a_word_that_a_message_cannot_have_or_that_means_something_else_is_refused(word: str) -> None:
+    with pytest.raises(WorkflowError, match=rf"^made-up v2: step 'a' is declined as '{word}': "):
+        declare(step("a", declined_as=word))
+
+
 # --- what a result must hold
 
 REFERENCE = ResultField(name="reference", label="Reference")

@@ -221,7 +221,8 @@ def test_while_anything_is_under_way_the_order_does_not_wait() -> None:
 
 def columns(state: str, *, kind: str | None, until: datetime | None) -> dict[str, Any]:
     """A step's columns in its second attempt."""
-    moments = dict.fromkeys(("complete_by", "started_at", "completed_at", "not_before", "error"))
+    names = ("complete_by", "started_at", "completed_at", "not_before", "waiting_since", "error")
+    moments = dict.fromkeys(names)
     awaits = {"kind": kind} if kind else None
     return {"name": "bake", "state": state, "attempt": 2, "awaits": awaits, "awaits_until": until, **moments}
 
@@ -240,7 +241,7 @@ def columns(state: str, *, kind: str | None, until: datetime | None) -> dict[str
 def test_asking_again_whether_there_is_an_answer_is_no_retry(
     row: dict[str, Any], situation: Situation
 ) -> None:
-    assert read(order(customer_step(row))).situation is situation
+    assert read(order(customer_step(row, "complete"))).situation is situation
 
 
 @pytest.mark.usefixtures("own_words")

@@ -5,16 +5,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from rest_framework.test import APIRequestFactory
 
 from orders.business import registry
 from orders.business.intake import OrderIntake
+from orders.business.reading import read_text
 from orders.business.signals import order_processed
-from orders.engine.contracts import Workflow
+from orders.engine.contracts import Step, Workflow
 from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import Order, OrderProcess, StepState
 from tests.architecture.source import ROOT
 from tests.commands.running import run
 from tests.support.businesses import business
+from tests.support.factories import ahead, make_order, make_purchase, step_of
+from tests.support.people import token_of
 
 
 @pytest.fixture
@@ -66,5 +71,41 @@ def test_an_order_moves_to_the_version_2_of_the_guide(guide: dict[str, Any], set
 
 def test_the_guides_step_is_valid(guide: dict[str, Any]) -> None:
     assert guide["WRAP"].agent == "wrapping"
+    assert guide["WRAP"].declined_as == "wrap_declined"
     assert Workflow(name="branches", version=1, steps=guide["BRANCHES"]).has_branches
     assert guide["order_processed"].has_listeners(guide["WrapGift"])
+
+
+@pytest.mark.django_db
+def test_a_declined_step_of_the_guide_is_tried_again_over_rest(guide: dict[str, Any], settings: Any) -> None:
+    wrap = Step(name="wrap", agent="wrapping", operation="wrap", customer_editable=("paper",))
+    user = User.objects.create(username="ada")
+
+    class DeclinedGift(guide["WrapGift"]):  # type: ignore[misc]
+        @classmethod
+        def versions(cls, environment: Any) -> list[Workflow]:
+            return [Workflow(name=cls.name, version=1, steps=(wrap,))]
+
+        @classmethod
+        def read_field(cls, name: str, value: object) -> Any:
+            return read_text(value, name, 10)
+
+    with business(settings, kinds=[DeclinedGift], agents=guide["agents"]):
+        workflow = registry.newest_workflows()["wrap-gift"]
+        error = {"code": "no", "message": "no", "waits_for": "customer"}
+        order = make_order(
+            {"wrap": {"state": "failed", "error": error, "not_before": ahead(60)}}, workflow=workflow
+        )
+        make_purchase(order.pk, customer=user)
+        signed = {"Authorization": f"Token {token_of(user)}"}
+
+        def change(paper: str) -> Any:
+            request = APIRequestFactory().post("/", {"paper": paper}, format="json", headers=signed)
+            return guide["GiftPaper"].as_view()(request, order_id=order.pk)
+
+        refusal = change("x" * 11)
+        assert (refusal.status_code, refusal.data["errors"][0]["pointer"]) == (400, "/paper")
+        response = change("blue")
+        assert (response.status_code, response.data["waiting_for"]) == (202, None)
+        assert response.data["id"] == str(order.pk)
+    assert step_of(order, "wrap").request["paper"] == "blue"

@@ -40,6 +40,8 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
         "title": "2 × Tidal Lines, 1 × First Sun",
         "state": "pending",
         "goal": "complete",
+        "waiting_for": None,
+        "waiting_until": None,
         "failure_count": 0,
         "complete_by": None,
         "total": {"amount": TOTAL, "currency": "EUR"},

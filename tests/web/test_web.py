@@ -126,6 +126,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         "place_order",
         "get_order",
         "cancel_order",
+        "pay_for_order",
         "list_order_events",
         "list_messages",
         "delete_message",

@@ -6,15 +6,17 @@ from uuid import UUID
 
 from orders.engine.runtime.sql import recordset, run
 from orders.engine.runtime.statements import send
-from orders.vocabulary import StatusKind
 
 
 class Status(NamedTuple):
-    """A message for an application's own queue. The order id correlates it with the application's submission."""
+    """A message for an application's own queue. The order id correlates it with the application's submission.
+
+    `kind` is a `StatusKind`, or the word that a step has for being declined (`Step.declined_as`).
+    """
 
     queue: str
     order_id: UUID
-    kind: StatusKind
+    kind: str
     body: dict[str, Any] | None = None
 
 

@@ -11,7 +11,6 @@ from uuid import UUID
 from orders.engine import parking
 from orders.engine.alerts import NewAlert
 from orders.engine.channels.requests import NewRequest
-from orders.engine.channels.status import Status
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.results import types_of
@@ -49,7 +48,6 @@ class OrderPass(BranchedOrder):
         self.new_requests: list[NewRequest] = []
         self.superseded: list[int] = []
         self.alerts: list[NewAlert] = []
-        self.statuses: list[Status] = []
         self._instance = instance
         self._next: Moves | None = None
         self._waits: set[str] = set()
@@ -308,9 +306,3 @@ class OrderPass(BranchedOrder):
             {"condition": True} if not compensates and branching.asks_condition(step, declared) else {}
         )
         self._note(kind, started, key=key, agent=step.agent, **condition)
-
-    def _tell(self, kind: StatusKind, **body: Any) -> None:
-        # There is no signal for a start, and most orders start at once.
-        reply_to = self.row.reply_to
-        queues = (reply_to,) if kind is StatusKind.STARTED else self._workflow.queues(reply_to)
-        self.statuses += [Status(queue, self.row.order_id, kind, body) for queue in queues]

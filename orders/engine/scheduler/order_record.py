@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from orders.engine import parking
+from orders.engine.channels.status import Status
 from orders.engine.contracts import Workflow
 from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.scheduler import dispatch
@@ -20,14 +21,16 @@ from orders.vocabulary import (
     ProcessState,
     Reason,
     ReplyOutcome,
+    StatusKind,
     StepStatus,
+    WaitingFor,
 )
 
 NEVER: Mapping[str, datetime | None] = {}
 
 
 class OrderRecord:
-    """An order's process and steps, and the events of this pass. `take` records a reply."""
+    """An order's process and steps, and the events and messages of this pass. `take` records a reply."""
 
     def __init__(
         self, *, row: ProcessRow, steps: Sequence[StepRow], workflow: Workflow, instance: str
@@ -35,6 +38,7 @@ class OrderRecord:
         self.row = row
         self.steps = {step.name: step for step in steps}
         self.events: list[EventRow] = []
+        self.statuses: list[Status] = []
         self._read_row = row
         self._read_steps = dict(self.steps)
         self._names = {step.id: step.name for step in steps}
@@ -130,12 +134,29 @@ class OrderRecord:
         waits_until = None
         if reply.outcome == ReplyOutcome.DECLINED:
             waits_until = now + timedelta(seconds=self._workflow.step_of(step.name).customer_wait)
-            error["waits_for"] = "customer"
+            self._tell_declined(step.name, error, waits_until)
+            error["waits_for"] = WaitingFor.CUSTOMER
             call["waits_until"] = waits_until
         self.steps[step.name] = step._replace(
             state=StepStatus.FAILED, outcome=outcome, error=error, not_before=waits_until
         )
         self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **call)
+
+    def _tell_declined(self, name: str, error: Mapping[str, Any], until: datetime) -> None:
+        """Tells the application that a step waits for the customer, unless the order is being compensated anyway."""
+        if self.row.goal == Goal.COMPLETE:
+            body = {"step": name, **{part: error[part] for part in ("code", "message") if part in error}}
+            word = self._workflow.step_of(name).declined_as
+            moment = until.astimezone(UTC).isoformat().replace("+00:00", "Z")  # as the API writes times
+            self._tell(StatusKind.DECLINED, word=word, **body, waiting_until=moment)
+
+    def _tell(self, kind: StatusKind, /, *, word: str = "", **body: Any) -> None:
+        """Tells the application, in a `word` of its own if it has one, and the business, which has a signal."""
+        reply_to, *others = self._workflow.queues(self.row.reply_to)
+        # There is no signal for a start, and most orders start at once.
+        queues = [] if kind is StatusKind.STARTED else others
+        self.statuses.append(Status(reply_to, self.row.order_id, word or kind, body))
+        self.statuses += [Status(queue, self.row.order_id, kind, body) for queue in queues]
 
     def _deferred(self, step: StepRow, reply: ReplyRow, now: datetime, succeeded_at: datetime | None) -> None:
         """Makes the step wait for its agent, which cannot be used at present, or for as long as the remote service

@@ -178,9 +178,9 @@ class Scheduler:
         if resolved := [order.row.order_id for order in orders if order.is_resolved]:
             alerts.close_alerts(resolved, by=self._config.instance, resolution="cancelled")
         alerts.open_alerts([alert for order in orders for alert in order.alerts])
-        status.post(message for order in orders for message in order.statuses)
         events = [event for order in orders for event in order.events]
         state_store.record_events(events)
+        status.post(_with_reasons([message for order in orders for message in order.statuses]))
         # Other schedulers may have looked before these orders waited, and have room for them.
         new_waits = any(event.kind == EventKind.WAITING_FOR_AGENT for event in events)
         topics = {
@@ -255,3 +255,15 @@ class Scheduler:
                     ]
                 )
             wake(Topic.PROGRESS)
+
+
+def _with_reasons(messages: list[status.Status]) -> list[status.Status]:
+    """The messages, of which those of a compensation say what it was for. The events of the pass have been written."""
+    compensated = {m.order_id for m in messages if m.queue and m.kind == StatusKind.COMPENSATED}
+    reasons = state_store.compensation_reasons(compensated)
+    return [
+        message._replace(body={**(message.body or {}), "reason": reasons[message.order_id]})
+        if message.kind == StatusKind.COMPENSATED and message.order_id in reasons
+        else message
+        for message in messages
+    ]

@@ -19,6 +19,7 @@ from orders.engine.state_store.claims import (
     unannounced,
 )
 from orders.engine.state_store.reads import (
+    compensation_reasons,
     known_orders,
     overdue,
     request_of,
@@ -45,6 +46,7 @@ __all__ = [
     "claim_aged_waiting",
     "claim_probes",
     "claim_waiting",
+    "compensation_reasons",
     "create_processes",
     "edit_request",
     "facts_of",

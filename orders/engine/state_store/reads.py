@@ -28,6 +28,24 @@ def known_orders(order_ids: Collection[UUID]) -> dict[UUID, bool]:
     )
 
 
+def compensation_reasons(order_ids: Collection[UUID]) -> dict[UUID, str]:
+    """Why each of these orders is compensated, as its history says (`Reason`)."""
+    if not order_ids:
+        return {}
+    return dict(
+        fetch(
+            """
+            SELECT DISTINCT ON (e.order_id) e.order_id, e.detail->>'why'
+              FROM unnest(%(ids)s::uuid[]) AS asked (order_id)
+              JOIN orders_event AS e USING (order_id)
+             WHERE e.kind = 'compensation_requested' AND e.detail->>'why' IS NOT NULL
+             ORDER BY e.order_id, e.id
+            """,
+            {"ids": array(order_ids)},
+        )
+    )
+
+
 def overdue(
     limit: int, now: datetime, *, passed_over: Collection[UUID] = (), since: datetime | None = None
 ) -> list[UUID]:

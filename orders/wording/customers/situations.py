@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from orders.business.editing import customer_words, is_point_of_no_return
 from orders.business.words import GENERAL_SITUATIONS, CustomerWords, Situation, SituationWords, Words
+from orders.selectors import order_waits
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
@@ -90,7 +91,7 @@ def declined_step(order: CustomerOrder) -> CustomerStep | None:
 
 def is_declined(step: CustomerStep) -> bool:
     """Whether a step waits for the customer."""
-    return step.state == StepStatus.FAILED and (step.error or {}).get("waits_for") == "customer"
+    return step.state == StepStatus.FAILED and order_waits.is_declined(step.error)
 
 
 def waiting_steps(order: CustomerOrder) -> Sequence[CustomerStep]:
