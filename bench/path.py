@@ -24,7 +24,7 @@ from bench.trace import Trace
 from orders.engine.channels import low_water
 from orders.engine.channels.submissions import post
 from orders.engine.contracts import Workflow
-from orders.engine.intakes import AcceptedOrder, IntakeAnswer, Submission
+from orders.engine.intakes import AcceptedOrder, ClosedOrder, IntakeAnswer, Submission
 from orders.engine.runtime import whole_reads
 from orders.engine.scheduler import role as scheduler
 from orders.engine.submission import Submitter, SubmitterConfig
@@ -128,6 +128,9 @@ class NoopIntake:
             )
             for submission in submissions
         ]
+
+    def close(self, submissions: Sequence[Submission]) -> list[ClosedOrder]:
+        return []  # it refuses none
 
 
 def cheapest(runs: Sequence[Sequence[Pass]]) -> dict[str, Costs]:

@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from orders.access import api_tokens
+from orders.api.repeated_headers import is_repeated
 
 SCHEME = "Token"
 
@@ -22,6 +23,8 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         """The account and the row of the token; None if none was sent. Raises `AuthenticationFailed`."""
+        if is_repeated(request, "Authorization"):
+            raise AuthenticationFailed("There is more than one Authorization header. Send one token.")
         scheme, _, secret = get_authorization_header(request).partition(b" ")
         if scheme.lower() != SCHEME.lower().encode():
             return None

@@ -116,13 +116,15 @@ PLACE_ORDER: dict[str, Any] = {
     "summary": "Place an order",
     "description": (
         "A 202 response means that the order is stored safely; you can retrieve it at `Location` immediately. To retry "
-        "safely when a response is lost, send an `Idempotency-Key`: the same key and body always mean the same order."
+        "safely when a response is lost, send an `Idempotency-Key`: the same key and body mean the same order for as "
+        "long as that order can be retrieved, also when it is archived, and the response shows the order as it is now. "
+        "Keys belong to an account: all of its tokens share them, and no other account does."
     ),
     "tags": ["orders"],
     "parameters": [
         _header(
             "Idempotency-Key",
-            "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters.",
+            "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters. Only one.",
             minLength=1,
             maxLength=255,
             pattern="^[!-~]([ -~]*[!-~])?$",
@@ -181,9 +183,10 @@ CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
     "summary": "Cancel an order",
     "description": (
-        "Cancels an order, and refunds what was paid. You can cancel an order until its point of no return. After a "
-        "202 response the order's `goal` is `compensate`; once everything is reversed, its `state` is `compensated`. "
-        "Repeating the request has no further effect."
+        "Cancels an order, and refunds what was paid. You can cancel an order from the moment it is placed until its "
+        "point of no return, and also one that could not be inserted. After a 202 response the order's `goal` is "
+        "`compensate`; once everything is reversed, its `state` is `compensated`. Repeating the request has no "
+        "further effect."
     ),
     "tags": ["orders"],
     "parameters": [ETAG],

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from orders.access.levels import VIEW
 from orders.api.fields import OneLine, Strict, Token, Whole
 from orders.api.problems import invalid
+from orders.api.repeated_headers import is_repeated
 from orders.api.schema import WORKFLOW
 from orders.business import BadOrderError, OrderKind, registry
 from orders.business.placing import NewOrder
@@ -187,8 +188,10 @@ def pointer(where: str) -> str:
 
 
 def read_idempotency_key(request: Request) -> str | None:
-    """The `Idempotency-Key` header, if there is one. Raises `ProblemError`."""
+    """The `Idempotency-Key` header, if there is one. Raises `ProblemError`, also if there are two."""
     key = request.headers.get("Idempotency-Key")
+    if is_repeated(request, "Idempotency-Key"):
+        raise invalid("There is more than one. Send one key for one order.", header="Idempotency-Key")
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise invalid("This must be 1 to 255 printable ASCII characters.", header="Idempotency-Key")
     return key

@@ -106,13 +106,12 @@ class OrderCancellation(APIView):
     def post(self, request: Request, order_id: UUID) -> Response:
         client = requests.client_id(request)
         order = _order(order_id, client)
-        if order.is_archived:
-            raise ProblemError("cannot_be_cancelled")
+        if order.is_archived and order.goal == Goal.COMPENSATE:
+            return _render_order(order, status=202)
         try:
             result = customer_services.cancel(order_id=order_id, by=order_selectors.client_of(client))
-        except NoSuchOrderError as error:
-            detail = "The order has not been received yet. Try again in a moment."
-            raise ProblemError("cannot_be_cancelled", detail) from error
+        except NoSuchOrderError as error:  # it is archived
+            raise ProblemError("cannot_be_cancelled") from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
         return _render_order(_order(order_id, client), status=202)

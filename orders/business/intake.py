@@ -5,15 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
+import structlog
 from django.contrib.auth import get_user_model
 
 from orders.business import registry
 from orders.business.kinds import Draft, OrderKind, Profile
 from orders.business.reading import BadOrderError, read_letters, read_object, read_whole, shown
-from orders.business.submissions import data_of, read_client, read_common
+from orders.business.submissions import DEFAULT_PRIORITY, data_of, read_client, read_common
 from orders.engine.contracts import Workflow
 from orders.engine.intakes import (
     AcceptedOrder,
+    ClosedOrder,
     DuplicateSubmission,
     FailedSubmission,
     IntakeAnswer,
@@ -23,6 +25,8 @@ from orders.engine.intakes import (
 from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.models import Order, OrderLine
+
+log = structlog.get_logger()
 
 
 def _width(column: Any) -> int:
@@ -78,6 +82,33 @@ class OrderIntake:
             answers.append(answer)
         _insert(accepted)
         return answers
+
+    def close(self, submissions: Sequence[Submission]) -> Sequence[ClosedOrder]:
+        """Keeps orders that were cancelled and cannot be inserted. One that its kind cannot read has an empty profile.
+
+        The business inserts no rows of its own for them. Takes two statements, and one for customers.
+        """
+        customers = _customers({key for item in submissions if (key := _client_key(item)) is not None})
+        drafts = [_readable(submission) for submission in submissions]
+        orders = [
+            _unreadable(submission) if draft is None else _order(draft)
+            for submission, draft in zip(submissions, drafts, strict=True)
+        ]
+        for submission, order in zip(submissions, orders, strict=True):
+            key = _client_key(submission)
+            order.customer_id = key if key in customers else None
+        Order.objects.bulk_create(orders)
+        OrderLine.objects.bulk_create(_lines([draft for draft in drafts if draft is not None]))
+        return [self._closed(submission) for submission in submissions]
+
+    def _closed(self, submission: Submission) -> ClosedOrder:
+        common = _common(submission)
+        return ClosedOrder(
+            submission=submission,
+            workflow=self.newest.get(_name_of(submission)),
+            priority=common.get("priority", DEFAULT_PRIORITY),
+            reply_to=common.get("reply_to", ""),
+        )
 
     def _judge(self, submission: Submission, draft: Reading, refusals: Mapping[int, str]) -> IntakeAnswer:
         if isinstance(draft, RejectedSubmission | FailedSubmission):
@@ -170,6 +201,50 @@ def _without_customer(draft: Draft, customers: Container[int]) -> str | None:
     if draft.customer_id is not None and draft.customer_id not in customers:
         return f"unknown customer account {draft.customer_id}."
     return None
+
+
+def _readable(submission: Submission) -> Draft | None:
+    try:
+        reading = read_submission(submission)
+    except Exception:
+        log.exception("a submission cannot be read", action="close", order_id=str(submission.order_id))
+        return None
+    return reading if isinstance(reading, Draft) else None
+
+
+def _client_key(submission: Submission) -> int | None:
+    """The account that a submission names, or None."""
+    try:
+        return read_client(submission.client)
+    except BadOrderError:
+        return None
+
+
+def _name_of(submission: Submission) -> str:
+    """The kind of order that a submission is for; "" if this release has no such kind."""
+    try:
+        return kind_of(read_object(submission.body, "the body")).name
+    except BadOrderError:
+        return ""
+
+
+def _common(submission: Submission) -> dict[str, Any]:
+    """What every submission has; nothing if it cannot be read."""
+    try:
+        return read_common(submission.body)
+    except BadOrderError:
+        return {}
+
+
+def _unreadable(submission: Submission) -> Order:
+    """An order whose kind cannot read it, so that nobody knows whom its data name: it is kept without them."""
+    common = {"placed_at": submission.posted_at, **_common(submission)}
+    return Order(
+        id=submission.order_id,
+        subject=common.get("subject", ""),
+        data={},
+        placed_at=common["placed_at"],
+    )
 
 
 def _customers(keys: set[int]) -> set[int]:

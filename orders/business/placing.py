@@ -73,9 +73,8 @@ class PostedOrder:
 def post_order(*, client: str, order: NewOrder, key: str | None) -> PostedOrder:
     """Posts an order to the submission queue (S1). Once this returns, the order cannot be lost (P1).
 
-    The same client and key always mean the same order, whose id follows from them. If the order is there and only the
-    record of its key is lost, the message is posted again, and submission ignores it as a duplicate (S3). Raises
-    `CannotBePlacedError`, `KeyReusedError`, and `BadOrderError` for data that the queue could not carry.
+    The same client and key mean the same order, whose id follows from them, for as long as the order can be found.
+    Raises `CannotBePlacedError`, `KeyReusedError`, and `BadOrderError` for data that the queue could not carry.
 
     The one statement that writes is a transaction of its own, unless the caller has begun one.
     """
@@ -132,8 +131,6 @@ def _post_once(client: str, order: NewOrder, key: str) -> PostedOrder:
     record = submissions.post_once(order_id=order_id, client=client, body=body, key=key, body_hash=body_hash)
     if record.posted_at is None:
         return _replayed(record, body_hash)
-    if record.is_known:
-        return PostedOrder(order_id=order_id, replayed=False)
     return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=record.posted_at)
 
 

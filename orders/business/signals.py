@@ -33,7 +33,7 @@ order_declined = Signal()
 order_in_error = Signal()
 """The order waits for an operator."""
 order_compensated = Signal()
-"""Every effect of the order has been reversed."""
+"""Every effect of the order has been reversed. Not sent of one that was cancelled and could never be inserted."""
 
 SIGNALS: Mapping[StatusKind, Signal] = {
     StatusKind.RECEIVED: order_received,

@@ -18,7 +18,7 @@ from orders.console.forms.fields import first_error
 from orders.console.forms.orders import DecisionForm, PriorityForm, ResubmitForm, RetryForm, TypedForm
 from orders.console.forms.settling import COMPENSATED, DONE, SettleForm
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
-from orders.console.order_lookup import read_page, readable_json, step_named
+from orders.console.order_lookup import read_anywhere, read_page, readable_json, step_named
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.selectors.desk.decisions import has_order_compensated
@@ -203,7 +203,7 @@ def _ask_to_compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> HttpResponse:
     terms = confirmation(order_id)
     context = {
-        "console_order": read_page(order_id),
+        "console_order": read_anywhere(order_id),
         "confirmation": terms,
         "cancel": cancel_words(has_money=terms.has_money),
         "form": form,

@@ -17,8 +17,16 @@ LONGEST_JSON = 4_000
 
 def read_page(order_id: UUID) -> ConsoleOrder:
     """Reads an order that has been inserted. Raises `Http404` if there is none."""
+    order = read_anywhere(order_id)
+    if order.detail.order is None:
+        raise Http404
+    return order
+
+
+def read_anywhere(order_id: UUID) -> ConsoleOrder:
+    """Reads an order or a submission. Raises `Http404` if there is none."""
     order = console_order(order_id, retry_limits=retry_limits(), now=now())
-    if order is None or order.detail.order is None:
+    if order is None:
         raise Http404
     return order
 

@@ -7,16 +7,18 @@ from typing import Protocol, TypeAlias
 from uuid import UUID
 
 from orders.engine.contracts import Json, Workflow
+from orders.vocabulary import Goal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A submission message as the intake sees it (S1)."""
+    """A submission message as the intake sees it (S1). Its `goal` is to be compensated if it was cancelled already."""
 
     order_id: UUID
     client: str
     body: Json
     posted_at: datetime
+    goal: Goal = Goal.COMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,19 @@ class RejectedSubmission:
 
     submission: Submission
     reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedOrder:
+    """An order that was cancelled before it was inserted, and could not be: it has no steps, and has ended.
+
+    `workflow` is None if its submission names none that the intake knows.
+    """
+
+    submission: Submission
+    workflow: Workflow | None
+    priority: int
+    reply_to: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,3 +85,9 @@ class Intake(Protocol):
 
     def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         """Answers each submission, in the order given."""
+
+    def close(self, submissions: Sequence[Submission]) -> Sequence[ClosedOrder]:
+        """Keeps orders that were cancelled and cannot be inserted, with what can be read of them.
+
+        None of them is there yet. Whatever a submission holds, it is kept.
+        """

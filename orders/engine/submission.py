@@ -30,7 +30,7 @@ from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.statements import pipelined_transaction
-from orders.vocabulary import ActorKind, AlertKind, EventKind, StatusKind
+from orders.vocabulary import ActorKind, AlertKind, EventKind, Goal, StatusKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +132,30 @@ class Submitter:
         )
 
     def _reject(self, rejected: Sequence[RejectedSubmission]) -> None:
-        if not rejected:
-            return
+        """Sets submissions aside. One that was cancelled needs no operator: it ends here, because nothing was done."""
+        cancelled = {
+            answer.submission.order_id: answer
+            for answer in rejected
+            if answer.submission.goal == Goal.COMPENSATE
+        }
+        if cancelled:
+            self._close(list(cancelled.values()))
+        if others := [answer for answer in rejected if answer.submission.order_id not in cancelled]:
+            self._keep(others)
+
+    def _close(self, cancelled: Sequence[RejectedSubmission]) -> None:
+        closed = self._intake.close([answer.submission for answer in cancelled])
+        state_store.create_closed(closed)
+        status.post(
+            status.Status(order.reply_to, order.submission.order_id, StatusKind.COMPENSATED)
+            for order in closed
+        )
+        state_store.record_events(
+            self._event(answer.submission, EventKind.COMPENSATED, reason=answer.reason)
+            for answer in cancelled
+        )
+
+    def _keep(self, rejected: Sequence[RejectedSubmission]) -> None:
         submissions.set_aside(rejected)
         alerts.open_alerts(
             [
@@ -155,8 +177,13 @@ class Submitter:
         reason = _reason(error)
         with transaction.atomic():
             messages = submissions.take(len(order_ids), only=order_ids)
+            known_orders = state_store.known_orders(order_ids)
             self._reject(
-                [RejectedSubmission(submission=submission, reason=reason) for _, submission in messages]
+                [
+                    RejectedSubmission(submission=submission, reason=reason)
+                    for _, submission in messages
+                    if submission.order_id not in known_orders
+                ]
             )
             submissions.delete([message_id for message_id, _ in messages])
             wake(Topic.PROGRESS)

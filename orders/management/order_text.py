@@ -43,6 +43,8 @@ def _header(detail: Detail, now: datetime) -> Iterator[str]:
         wait = duration((now - queued.posted_at).total_seconds())
         yield f"{'state':<{LABEL}}in the submission queue for {wait}, {counted(queued.ahead, 'submission')} before it"
         yield f"{'client':<{LABEL}}{printable(queued.client)}"
+        if queued.goal == Goal.COMPENSATE:
+            yield f"{'goal':<{LABEL}}it is cancelled, and none of its steps will be started"
     elif detail.set_aside:
         submission = detail.set_aside
         wait = duration((now - submission.set_aside_at).total_seconds())

@@ -8,17 +8,23 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from orders.models.choices import choices
+from orders.vocabulary import Goal
+
 
 class SubmissionMessage(models.Model):
     """A placed order that waits to be inserted (S1). `body` describes the whole order; `client` submitted it.
 
-    The submission role takes it and inserts the order.
+    The submission role takes it and inserts the order, with this `goal`: to be compensated if it was cancelled already.
     """
 
     id = models.BigAutoField(primary_key=True)
     order_id = models.UUIDField(db_index=True)
     client = models.CharField(max_length=80)
     body = models.JSONField()
+    goal = models.CharField(
+        max_length=10, choices=choices(Goal), default=Goal.COMPLETE.value, db_default=Goal.COMPLETE.value
+    )
     posted_at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:

@@ -58,11 +58,8 @@ def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
     order = visit.tracked.order
     try:
         result = customer_services.cancel(order_id=visit.id, by=visit.actor)
-    except NoSuchOrderError:
-        if order.is_archived:
-            messages.warning(request, _("It’s too late to cancel: this order was finished long ago."))
-            return redirect(visit.url)
-        messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
+    except NoSuchOrderError:  # it is archived
+        messages.warning(request, _("It’s too late to cancel: this order was finished long ago."))
         return redirect(visit.url)
     if result.status is ResultStatus.REFUSED:
         messages.warning(request, str(customer_words(order.workflow).too_late_to_cancel))

@@ -1,7 +1,7 @@
 """An order as its customer sees it, whether it is queued, in the orders database, or set aside."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -220,10 +220,11 @@ def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:
 
 
 def queued_order(message: SubmissionMessage, events: LastEvents) -> CustomerOrder:
-    """An order on the submission queue: its customer sees it as Pending."""
-    return _described(
+    """An order on the submission queue: its customer sees it as Pending, also if it was cancelled there."""
+    view = _described(
         message.order_id, message.body, ProcessState.PENDING, message.posted_at, message.posted_at, events
     )
+    return replace(view, goal=message.goal)
 
 
 def set_aside_order(submission: SetAside, events: LastEvents) -> CustomerOrder:

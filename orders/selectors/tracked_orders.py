@@ -128,7 +128,12 @@ def _described(order: CustomerOrder, body: object) -> TrackedOrder:
     """An order that is still a submission. Its body may be anything, because the queue checks nothing."""
     fields = body if isinstance(body, Mapping) else {}
     email = fields.get("email")
-    return TrackedOrder(order=order, email=email if isinstance(email, str) else "", data=fields)
+    return TrackedOrder(
+        order=order,
+        email=email if isinstance(email, str) else "",
+        data=fields,
+        occurrences=_occurrences(order.id),
+    )
 
 
 def _occurrences(order_id: UUID) -> Occurrences:

@@ -21,6 +21,7 @@ from orders.selectors import order_waits, tracked_orders
 from orders.selectors.tracked_orders import GUEST
 from orders.services import placing
 from orders.services.act_results import Result, ResultStatus
+from orders.services.cancelling import cancel_anywhere
 from orders.services.order_lock import lock_order, release_order, reset_step
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
 
@@ -43,29 +44,30 @@ def place_order_as_guest(
 def cancel(*, order_id: UUID, by: str) -> Result:
     """Starts the compensation of an order, unless it is past its point of no return.
 
-    Raises `NoSuchOrderError`, also while the order's submission has not been inserted yet.
+    An order that is not inserted yet, or could not be, is cancelled as well. Raises `NoSuchOrderError`.
     """
-    with transaction.atomic():
-        row, steps = lock_order(order_id)
+    request = EventRow(
+        order_id,
+        EventKind.COMPENSATION_REQUESTED,
+        _customer(by),
+        detail={"why": Reason.CUSTOMER_CANCELLED},
+    )
+    done = Result(status=ResultStatus.DONE, message="The order will be cancelled.")
+    already = Result(status=ResultStatus.ALREADY, message="The order is already cancelled.")
+
+    def cancel_inserted(row: ProcessRow, steps: list[StepRow]) -> Result:
         if row.goal == Goal.COMPENSATE:
-            return Result(status=ResultStatus.ALREADY, message="The order is already cancelled.")
+            return already
         if row.process_state == ProcessState.PROCESSED or _is_past_the_point(row, steps):
             return Result(
                 status=ResultStatus.REFUSED,
                 message="The order can no longer be cancelled, because it is past its point of no return.",
             )
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
-        state_store.record_events(
-            [
-                EventRow(
-                    order_id,
-                    EventKind.COMPENSATION_REQUESTED,
-                    _customer(by),
-                    detail={"why": Reason.CUSTOMER_CANCELLED},
-                )
-            ]
-        )
-    return Result(status=ResultStatus.DONE, message="The order will be cancelled.")
+        state_store.record_events([request])
+        return done
+
+    return cancel_anywhere(request, inserted=cancel_inserted, done=done, already=already)
 
 
 def _customer(client: str) -> Actor:

@@ -11,10 +11,11 @@ from django.db import transaction
 from orders.engine import alerts, state_store
 from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.rows import EventRow
+from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.selectors.desk.confirmation import confirmation
 from orders.services.act_results import Result, ResultStatus
+from orders.services.cancelling import cancel_anywhere
 from orders.services.order_lock import lock_order, operator, release_order, reset_step
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 from orders.wording.cancelling import cancel_words
@@ -68,9 +69,18 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
 
 
 def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
-    """Starts the compensation of a whole order, whatever its state (C10). Raises `NoSuchOrderError`."""
-    with transaction.atomic():
-        row, _ = lock_order(order_id)
+    """Starts the compensation of a whole order, whatever its state, and also before it is inserted (C10).
+
+    Raises `NoSuchOrderError`.
+    """
+    request = EventRow(
+        order_id,
+        EventKind.COMPENSATION_REQUESTED,
+        operator(by),
+        detail={"why": Reason.OPERATOR_REQUESTED, "reason": reason},
+    )
+
+    def compensate(row: ProcessRow, _: list[StepRow]) -> Result:
         words = cancel_words(has_money=confirmation(order_id).has_money)
         if row.goal == Goal.COMPENSATE:
             message = {
@@ -81,17 +91,16 @@ def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
             }.get(ProcessState(row.process_state), f"The order is already being {words.state}.")
             return Result(status=ResultStatus.ALREADY, message=message)
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
-        state_store.record_events(
-            [
-                EventRow(
-                    order_id,
-                    EventKind.COMPENSATION_REQUESTED,
-                    operator(by),
-                    detail={"why": Reason.OPERATOR_REQUESTED, "reason": reason},
-                )
-            ]
-        )
-    return Result(status=ResultStatus.DONE, message=f"The order will be {words.state}.")
+        state_store.record_events([request])
+        return Result(status=ResultStatus.DONE, message=f"The order will be {words.state}.")
+
+    words = cancel_words(has_money=False)
+    return cancel_anywhere(
+        request,
+        inserted=compensate,
+        done=Result(status=ResultStatus.DONE, message=f"The order will be {words.state}."),
+        already=Result(status=ResultStatus.ALREADY, message=f"The order is already being {words.state}."),
+    )
 
 
 def replay_submission(*, set_aside_id: int, by: str) -> Result:

@@ -234,6 +234,8 @@ def test_a_queued_submission_is_shown_as_such() -> None:
     assert ran.code == 0
     waiting = r"state in the submission queue for 1 min \d+ s, 1 submission before it client guest"
     assert re.search(waiting, ran.words)
+    assert run("compensate", UUID(int=2), "--reason", "asked by phone").code == 0
+    assert "goal it is cancelled, and none of its steps will be started" in run("order", UUID(int=2)).words
 
 
 def test_a_submission_that_was_set_aside_is_shown_with_its_reason() -> None:

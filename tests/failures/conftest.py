@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from tests.failures.web_shop import Shop
 from tests.support.own_database import OwnDatabase, own_database
 from tests.support.proxy import DatabaseProxy
 from tests.support.system import System
@@ -18,6 +19,14 @@ def system(transactional_db: None, tmp_path: Path) -> Iterator[System]:
     running = System(tmp_path)
     yield running
     running.end()
+
+
+@pytest.fixture
+def shop(system: System, tmp_path: Path) -> Iterator[Shop]:
+    """The shop's web, which the test starts. Every server ends with the test."""
+    shop = Shop(system, tmp_path)
+    yield shop
+    shop.end()
 
 
 @pytest.fixture

@@ -9,14 +9,17 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
 from pytest_django import DjangoDbBlocker
 
 from orders.engine.runtime.sql import database_now
-from orders.models import AgentRequest, Event, OrderProcess
+from orders.models import AgentRequest, Event, OrderProcess, SubmissionKey
+from tests.failures.web_shop import Shop
 from tests.support.own_database import OwnDatabase, own_database
 from tests.support.proxy import Moment
 from tests.support.system import Process, System
@@ -96,6 +99,29 @@ def test_cutting_connections_around_every_kind_of_commit_loses_no_order(
             lambda done=done: [cut.done for cut in cuts.values()] != done,
             what=f"a cut besides {[name for name, cut in cuts.items() if cut.done]}",
         )
+    _all_processed(system)
+
+
+@pytest.mark.pattern("S1", "S3", "F2", "F21")
+def test_a_server_killed_between_the_commit_of_an_order_and_its_answer_has_placed_it_once(
+    system: System, shop: Shop, database: OwnDatabase
+) -> None:
+    """The client is told to try again, and its key finds the order."""
+    server = shop.serve(database.url)
+    stall = database.proxy.cut(Moment.STALL, "orders_submissionkey")
+    with ThreadPoolExecutor(1) as client:
+        posted = client.submit(shop.post, server, "key-1")
+        until(lambda: stall.stalled, what="a commit whose answer has not reached the web")
+        database.crash()
+        first = posted.result(90)
+    assert (first.status, first.json["code"]) == (503, "unavailable")
+    database.start()
+    (order_id,) = SubmissionKey.objects.values_list("order_id", flat=True)
+    until(lambda: shop.post(server, "key-1").status == 202, what="the web to answer again")
+    again = shop.post(server, "key-1")
+    assert (again.status, again.headers["idempotent-replayed"]) == (202, "true")
+    assert UUID(again.json["id"]) == order_id
+    system.acknowledged.append(order_id)
     _all_processed(system)
 
 

@@ -1,70 +1,18 @@
 """The web process dies around the COMMIT of an order, or gets the same order twenty times at once (F1–F4, P1)."""
 
-import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
-from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
-from django.contrib.auth.models import User
 
 from orders.models import SubmissionKey, SubmissionMessage
+from tests.failures.web_shop import Shop
 from tests.support.blocked_tables import blocked, end_waits_for, somebody_waits_for
-from tests.support.order_bodies import order_body
-from tests.support.people import token_of
 from tests.support.proxy import DatabaseProxy, Moment
-from tests.support.system import System, database_url
+from tests.support.system import SERVICES, System
 from tests.support.wait import until
-from tests.web.helpers import ORDERS
-from tests.web.server import Answer, Server
-
-
-class Shop:
-    """Web servers, one after the other, and a client that posts orders with a key."""
-
-    def __init__(self, system: System, folder: Path) -> None:
-        self._system = system
-        self._folder = folder
-        self._servers: list[Server] = []
-        self._token = token_of(User.objects.create(username="poster"))
-
-    def serve(self, url: str = "") -> Server:
-        """Starts a web server and waits until it answers."""
-        server = Server(
-            self._folder / f"web-{len(self._servers)}.log",
-            database_url=url or database_url(),
-            SECRET_KEY=self._system.environment["SECRET_KEY"],
-            VAR_DIR=str(self._folder),
-        )
-        self._servers.append(server)
-        until(server.answers, what="the web server")
-        return server
-
-    def post(self, server: Server, key: str, **changes: Any) -> Answer:
-        """Posts one order with a key."""
-        lines = [{"sku": self._system.sku, "quantity": 1}]
-        body = order_body(lines=lines, **changes)
-        headers = {
-            "Authorization": f"Token {self._token}",
-            "Content-Type": "application/json",
-            "Idempotency-Key": key,
-        }
-        return server.request("POST", ORDERS, body=json.dumps(body).encode(), headers=headers, timeout=90)
-
-    def end(self) -> None:
-        """Ends every server."""
-        for server in self._servers:
-            server.end()
-
-
-@pytest.fixture
-def shop(system: System, tmp_path: Path) -> Iterator[Shop]:
-    shop = Shop(system, tmp_path)
-    yield shop
-    shop.end()
+from tests.web.server import Answer
 
 
 def _finish(system: System, order_ids: set[str]) -> None:
@@ -121,3 +69,47 @@ def test_twenty_simultaneous_posts_with_one_key_place_one_order(system: System, 
     assert shop.post(server, "one-key", email="other@example.com").status == 422
     assert SubmissionKey.objects.count() == 1
     _finish(system, {answers[0].json["id"]})
+
+
+@pytest.mark.pattern("S3", "F3")
+def test_two_clients_with_one_key_at_once_have_an_order_each(system: System, shop: Shop) -> None:
+    """A key belongs to an account, not to a token: two tokens of one account place one order."""
+    server = shop.serve()
+    accounts = {
+        "ada": shop.new_token("ada"),
+        "ada again": shop.new_token("ada"),
+        "bob": shop.new_token("bob"),
+    }
+    with ThreadPoolExecutor(12) as crowd:
+        tokens = list(accounts.values()) * 4
+        answers = list(crowd.map(lambda token: shop.post(server, "one-key", token=token), tokens))
+    assert {answer.status for answer in answers} == {202}
+    ids = [answer.json["id"] for answer in answers]
+    (adas,), (bobs,) = set(ids[0::3]) | set(ids[1::3]), set(ids[2::3])
+    assert adas != bobs
+    assert sum("idempotent-replayed" not in answer.headers for answer in answers) == 2
+    _finish(system, {adas, bobs})
+
+
+@pytest.mark.pattern("C10", "S2")
+@pytest.mark.parametrize("first", [("submission", "scheduler"), ()], ids=["while they go in", "before"])
+def test_thirty_orders_placed_and_cancelled_at_once_are_compensated(
+    system: System, shop: Shop, first: tuple[str, ...]
+) -> None:
+    """No agent runs until all are cancelled, so that none is past its point of no return; so nothing is done."""
+    server = shop.serve()
+    if first:
+        system.start_all(*first)
+
+    def place_and_cancel(number: int) -> tuple[str, Answer]:
+        order_id = shop.post(server, f"key-{number}").json["id"]
+        return order_id, shop.cancel(server, order_id)
+
+    with ThreadPoolExecutor(10) as crowd:
+        answers = list(crowd.map(place_and_cancel, range(30)))
+    assert [(answer.status, answer.json.get("goal")) for _, answer in answers] == [(202, "compensate")] * 30
+    system.acknowledged = [UUID(order_id) for order_id, _ in answers]
+    system.start_all(*({"submission", "scheduler", "agents", "jobs"} - set(first)))
+    assert system.wait_until_ended() == ["compensated"] * 30
+    assert not any(system.ledger(service) for service in SERVICES)
+    system.check()

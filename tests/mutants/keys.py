@@ -35,6 +35,27 @@ KEYS = (
         test="tests/engine/test_known_orders.py",
     ),
     Mutant(
+        name="a-cancelled-order-goes-in-alive",
+        path=f"{ENGINE}/state_store/writes.py",
+        old='"goal": new.submission.goal,',
+        new='"goal": "complete",',
+        test="tests/services/test_cancelling_early.py",
+    ),
+    Mutant(
+        name="a-cancelled-order-set-aside-again",
+        path=f"{ENGINE}/submission.py",
+        old="if answer.submission.goal == Goal.COMPENSATE",
+        new="if False",
+        test="tests/services/test_cancelling_early.py",
+    ),
+    Mutant(
+        name="an-order-placed-again-while-it-is-there",
+        path=f"{CHANNELS}/submissions.py",
+        old="             WHERE NOT {_IS_ANYWHERE}\n         RETURNING",
+        new="         RETURNING",
+        test="tests/store/test_submissions.py::test_an_order_that_is_anywhere_is_not_posted_again_although_its_key_is_lost",
+    ),
+    Mutant(
         name="a-reused-key-is-a-refusal",
         path="orders/agents/answers.py",
         old="if details.code == KEY_REUSED:",

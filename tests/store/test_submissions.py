@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,7 +13,8 @@ from orders.engine.channels import submissions
 from orders.engine.channels.submissions import IdempotencyRecord
 from orders.engine.intakes import RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch
-from orders.models import SetAside, SubmissionKey, SubmissionMessage
+from orders.models import ArchivedOrder, OrderProcess, SetAside, SubmissionKey, SubmissionMessage
+from orders.retention import moving
 from tests.support.factories import make_order
 from tests.support.two_sessions import PATIENCE, Session, all_at_once, switch_off
 
@@ -20,6 +22,11 @@ NewSession = Callable[[], Session]
 BODY = {"lines": [{"sku": "há", "quantity": 2}], "note": None, "deep": {"a": [1, 2.5, True]}}
 
 HASH = "h"
+MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
+ARCHIVED: Any = {
+    **{"state": "processed", "last_event": 0, "document": {}},
+    **{"placed_at": MOMENT, "finished_at": MOMENT},
+}
 
 
 def post_once(
@@ -65,7 +72,7 @@ def test_exactly_one_of_twenty_posts_with_one_key_is_new() -> None:
     """F3."""
     orders = [uuid7() for _ in range(20)]
     answers = all_at_once(20, lambda n: post_once(orders[n]))
-    (new,) = [answer for answer in answers if answer.is_new]
+    (new,) = [answer for answer in answers if answer.posted_at]
     assert orders[answers.index(new)] == new.order_id
     assert {answer.order_id for answer in answers} == {new.order_id}
     assert {answer.body_hash for answer in answers} == {new.body_hash}
@@ -79,39 +86,63 @@ def test_a_used_key_with_another_body_is_detected_and_posts_nothing() -> None:
     """F4."""
     first, second = uuid7(), uuid7()
     new = post_once(first)
-    assert (new.order_id, new.body_hash, new.is_new) == (first, HASH, True)
-    assert post_once(second) == IdempotencyRecord(order_id=first, body_hash=HASH, is_new=False)
-    assert post_once(second, body_hash="other") == IdempotencyRecord(
-        order_id=first, body_hash=HASH, is_new=False
-    )
+    assert (new.order_id, new.body_hash) == (first, HASH)
+    assert post_once(second) == IdempotencyRecord(order_id=first, body_hash=HASH)
+    assert post_once(second, body_hash="other") == IdempotencyRecord(order_id=first, body_hash=HASH)
     assert take() == [first]
 
 
 @pytest.mark.django_db
-def test_a_post_says_when_it_was_made_and_whether_its_order_is_known_although_its_key_is_not() -> None:
+@pytest.mark.pattern("S3")
+def test_an_order_that_is_anywhere_is_not_posted_again_although_its_key_is_lost() -> None:
     order_id = uuid7()
 
-    def post_again() -> IdempotencyRecord:
+    def post_again() -> bool:
         SubmissionKey.objects.all().delete()
-        return post_once(order_id)
+        record = post_once(order_id)
+        assert post_once(order_id) == IdempotencyRecord(order_id=order_id, body_hash=HASH)
+        return record.posted_at is not None
 
-    new, queued = post_again(), post_again()
-    assert new.posted_at == SubmissionMessage.objects.earliest("id").posted_at
-    assert (new.is_known, queued.is_new, queued.is_known) == (False, True, True)
+    first = post_once(order_id)
+    assert first.posted_at == SubmissionMessage.objects.get().posted_at
+    assert not post_again()
     SubmissionMessage.objects.all().delete()
-    assert not post_again().is_known
-    SubmissionMessage.objects.all().delete()
+    submissions.set_aside([rejected(order_id)])
+    assert not post_again()
+    SetAside.objects.update(replayed_at=datetime(2030, 1, 1, tzinfo=UTC))
     make_order({"mix": "completed"}, order_id=order_id)
-    assert post_again().is_known
+    assert not post_again()
+    OrderProcess.objects.all().delete()
+    ArchivedOrder.objects.create(order_id=order_id, **ARCHIVED)
+    assert not post_again()
+    ArchivedOrder.objects.all().delete()
+    assert post_again()
+
+
+@pytest.mark.pattern("S3")
+def test_a_key_that_retention_is_just_deleting_with_its_order_places_a_new_order(
+    new_session: NewSession,
+) -> None:
+    order_id = uuid7()
+    ArchivedOrder.objects.create(order_id=order_id, **ARCHIVED)
+    SubmissionKey.objects.create(client="app", key="k", body_hash=HASH, order_id=order_id)
+    retention, client = new_session(), new_session()
+    retention.begin()
+    retention.do(lambda: moving.delete_archived(before=datetime(2100, 1, 1, tzinfo=UTC)))
+    posting = client.start(lambda: post_once(order_id))
+    client.await_wait()
+    retention.commit()
+    assert posting.result(timeout=PATIENCE).posted_at == SubmissionMessage.objects.get().posted_at
+    assert SubmissionKey.objects.get().order_id == order_id
 
 
 @pytest.mark.django_db
 @pytest.mark.pattern("S3")
 def test_a_key_belongs_to_its_client() -> None:
     first, second, third = uuid7(), uuid7(), uuid7()
-    assert post_once(first).is_new
-    assert post_once(second, client="another").is_new
-    assert post_once(third, key="another").is_new
+    assert post_once(first).posted_at
+    assert post_once(second, client="another").posted_at
+    assert post_once(third, key="another").posted_at
     assert take() == [first, second, third]
 
 
@@ -121,9 +152,7 @@ def test_a_post_can_be_looked_up_by_its_key() -> None:
     first = uuid7()
     assert submissions.find_record(client="app", key="k") is None
     post_once(first)
-    assert submissions.find_record(client="app", key="k") == IdempotencyRecord(
-        order_id=first, body_hash=HASH, is_new=False
-    )
+    assert submissions.find_record(client="app", key="k") == IdempotencyRecord(order_id=first, body_hash=HASH)
     assert submissions.find_record(client="another", key="k") is None
 
 
@@ -133,12 +162,13 @@ def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession)
     first, second = uuid7(), uuid7()
     session, other = new_session(), new_session()
     session.begin()
-    assert session.do(lambda: post_once(first)).is_new
+    assert session.do(lambda: post_once(first)).posted_at
     waiting = other.start(lambda: post_once(second))
     other.await_wait()
     session.rollback()
     record = waiting.result(timeout=PATIENCE)
-    assert (record.order_id, record.is_new) == (second, True)
+    assert record.order_id == second
+    assert record.posted_at
     assert list(SubmissionMessage.objects.values_list("order_id", flat=True)) == [second]
 
 

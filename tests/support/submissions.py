@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 from orders.business.intake import OrderIntake
 from orders.engine.channels import submissions
 from orders.engine.contracts import Workflows
-from orders.engine.intakes import Intake, IntakeAnswer, Submission
+from orders.engine.intakes import ClosedOrder, Intake, IntakeAnswer, Submission
 from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import (
     Alert,
@@ -61,6 +61,9 @@ class Brittle:
         if any(submission.body["payment_method"] == "boom" for submission in batch):
             raise ValueError(self._message)
         return answers
+
+    def close(self, batch: Sequence[Submission]) -> Sequence[ClosedOrder]:
+        return self._inner.close(batch)
 
 
 def nothing_was_inserted() -> bool:

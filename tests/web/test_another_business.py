@@ -138,7 +138,7 @@ def test_programs_get_what_its_customer_reads(ada: APIClient) -> None:
         "sentences": ["It’s safe with us, and we’ll start on it in a moment. You can close this page."],
         "stages": [placed, {"title": "Mix", "state": "later", "at": None}],
         "is_late": False,
-        "may_cancel": False,
+        "may_cancel": True,
         "declined_until": None,
     }
     take_in()

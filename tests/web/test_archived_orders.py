@@ -43,6 +43,13 @@ def test_an_archived_order_cannot_be_cancelled(ada: APIClient) -> None:
     assert "moment" not in answer.content.decode()
 
 
+def test_cancelling_an_archived_order_that_was_cancelled_has_no_further_effect(ada: APIClient) -> None:
+    order_id = finished_order(state="compensated", purchase={"customer": ada.user})
+    archive(order_id)
+    answer = ada.post(f"/api/v1/orders/{order_id}/cancel")
+    assert (answer.status_code, answer.json()["state"]) == (202, "compensated")
+
+
 def test_the_customers_page_of_an_archived_order_is_the_same_as_before(ada: Any) -> None:
     order_id = finished_order(purchase={"customer": ada.user})
     browser = Client()

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from uuid_utils.compat import uuid7
 
+from orders.engine.channels import submissions
 from orders.models import AuditEntry, BulkAction, Event, SetAside, SubmissionMessage
 from tests.support.factories import ago, joint, make_item, step_of
 from tests.support.order_bodies import DELFT
 from tests.support.roles import history, stored
+from tests.support.submissions import BODY, a_role
 from tests.web.conftest import Desk
 from tests.web.console_orders import BEFORE_SHIPMENT, HOSTILE, an_order, in_error, open_alert
 
@@ -41,6 +43,30 @@ def test_an_item_of_a_step_has_pages_of_its_own(desk: Desk) -> None:
     assert settle in client.get(at).content.decode()
     client.post(settle, {"how": "done", "result.tracking": "t-1", "reason": "seen at the carrier"})
     assert step_of(order, "create-shipment:1").state == "completed"
+
+
+@pytest.mark.parametrize("body", [BODY, {"lines": []}], ids=["on the queue", "set aside"])
+def test_an_order_that_is_not_inserted_is_cancelled_on_its_page(desk: Desk, body: dict[str, Any]) -> None:
+    order_id = uuid7()
+    submissions.post(order_id=order_id, client="guest", body=body)
+    if body is not BODY:
+        a_role().run_once()
+    at = f"/console/orders/{order_id}/"
+    assert "Cancel the order" not in desk("viewer").get(at).content.decode()
+    client = desk("operator")
+    assert f'href="{at}compensate/"' in client.get(at).content.decode()
+    assert "This cannot be undone." in client.get(f"{at}compensate/").content.decode()
+    assert client.post(f"{at}compensate/", {"reason": "by phone", "typed": "no"}).status_code == 422
+    client.post(f"{at}compensate/", {"reason": "by phone", "typed": "cancel"})
+    page = client.get(at).content.decode()
+    assert "It is cancelled, and none of its steps will be started." in page
+    assert f'href="{at}compensate/"' not in page
+    assert "has already been cancelled" in client.get(f"{at}compensate/").content.decode()
+    a_role().run_once()
+    assert stored(order_id).process_state == "compensated"  # the catalogue has none of its products
+    assert client.get(at).status_code == 200
+    for query in ({"q": order_id.hex[-8:]}, {"state": "compensated"}):
+        assert at in client.get("/console/orders/", query).content.decode()
 
 
 def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:

@@ -11,8 +11,10 @@ from orders.models import AgentRequest, Alert, OrderProcess, StepState
 from orders.services.act_results import ResultStatus
 from orders.services.customers import cancel, resolve
 from orders.services.order_lock import NoSuchOrderError
+from orders.shop.models import Product
 from orders.vocabulary import Reason
 from tests.support.factories import ahead, make_alert, make_request, step_of
+from tests.support.order_bodies import order_body
 from tests.support.roles import (
     a_scheduler,
     all_due,
@@ -209,9 +211,50 @@ def test_a_client_cancels_an_order_and_sees_it_being_compensated(ada: APIClient)
         assert response.headers["ETag"]
 
 
-def test_an_order_that_is_not_inserted_or_is_paid_cannot_be_cancelled(ada: APIClient) -> None:
-    order_id = place(ada, lines=[{"sku": "first-sun", "quantity": 1}])["id"]
-    assert_problem(ada.post(f"{ORDERS}/{order_id}/cancel"), "cannot_be_cancelled")
+def test_a_client_cancels_an_order_before_it_is_inserted(ada: APIClient) -> None:
+    placed = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    url = placed["Location"]
+    answers = [ada.post(f"{url}/cancel") for _ in range(2)]
+    assert [response.status_code for response in answers] == [202, 202]
+    assert (answers[0].json()["goal"], answers[0].json()["state"]) == ("compensate", "pending")
+    assert answers[0].json() == answers[1].json()
+    assert answers[0]["ETag"] == answers[1]["ETag"] != placed["ETag"]
+    assert ada.get(url, headers={"If-None-Match": placed["ETag"]}).json() == answers[0].json()
+    assert ada.get(url, headers={"If-None-Match": answers[0]["ETag"]}).status_code == 304
+    assert ada.get(f"{url}/progress").json()["situation"] == "cancelling"
+    assert [event["kind"] for event in ada.get(f"{url}/events").json()["results"]] == [
+        "compensation_requested"
+    ]
+    again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    assert (again["Idempotent-Replayed"], again.json()) == ("true", answers[0].json())
+    run_submission()
+    assert ada.get(url).json()["goal"] == "compensate"
+    replayed = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    assert (replayed.json()["id"], replayed.json()["goal"]) == (placed.json()["id"], "compensate")
+    assert OrderProcess.objects.count() == 1
+
+
+def test_a_client_cancels_an_order_that_was_set_aside_and_sees_it_compensated(ada: APIClient) -> None:
+    placed = place(ada)
+    url = placed["links"]["self"]
+    Product.objects.update(currency="HUF")
+    run_submission()
+    aside = ada.get(url)
+    assert (aside.json()["state"], aside.json()["error"]["code"]) == ("error", "set_aside")
+    cancelled = ada.post(f"{url}/cancel")
+    assert (cancelled.status_code, cancelled.json()["goal"]) == (202, "compensate")
+    assert cancelled["ETag"] != aside["ETag"]
+    run_submission()
+    ended = ada.get(url).json()
+    assert (ended["state"], ended["goal"], ended["steps"]) == ("compensated", "compensate", [])
+    assert (ended["lines"], ended["total"]) == (placed["lines"], placed["total"])
+    assert ada.get(f"{url}/progress").json()["situation"] == "cancelled"
+    for state, ids in {"compensated": [placed["id"]], "error": [], "pending": []}.items():
+        assert [order["id"] for order in ada.get(ORDERS, {"state": state}).json()["results"]] == ids
+    assert ada.post(f"{url}/cancel").status_code == 202
+
+
+def test_an_order_that_is_paid_cannot_be_cancelled(ada: APIClient) -> None:
     paid = shop_order({"capture-payment": "running"}, customer=ada.user)
     assert_problem(ada.post(f"{ORDERS}/{paid.order_id}/cancel"), "cannot_be_cancelled")
 

@@ -10,10 +10,12 @@ from rest_framework.test import APIClient
 from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
+from orders.engine.channels import submissions
 from orders.models import Alert, AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess
 from orders.selectors.desk.confirmation import WORD
 from tests.support.factories import make_order, make_purchase, step_of
 from tests.support.people import api_client, person, signed_in, token_of
+from tests.support.submissions import BODY, a_role
 from tests.web.helpers import assert_problem, mistakes
 
 pytestmark = pytest.mark.django_db
@@ -194,6 +196,26 @@ def test_skipping_a_step_needs_a_reason(operator: APIClient) -> None:
 
 
 @pytest.mark.pattern("C10")
+@pytest.mark.parametrize("body", [BODY, {}], ids=["on the queue", "set aside"])
+def test_an_order_is_compensated_before_it_is_inserted(operator: APIClient, body: dict[str, Any]) -> None:
+    order_id = uuid7()
+    submissions.post(order_id=order_id, client="guest", body=body)
+    if not body:
+        a_role().run_once()
+    path = f"{API}/orders/{order_id}/compensate"
+    assert_problem(operator.post(path, {"reason": "asked by phone", "confirm": "yes"}), "act_refused")
+    answer = operator.post(path, {"reason": "asked by phone", "confirm": "cancel"})
+    assert (answer.status_code, answer.json()["result"]) == (200, "done")
+    assert operator.post(path, {"reason": "again", "confirm": "cancel"}).json()["result"] == "already"
+    assert list(AuditEntry.objects.order_by("id").values_list("act", "allowed", "reason")) == [
+        ("compensate", False, "asked by phone"),
+        ("compensate", True, "asked by phone"),
+        ("compensate", True, "again"),
+    ]
+    a_role().run_once()
+    assert OrderProcess.objects.get(pk=order_id).goal == "compensate"
+
+
 def test_an_order_is_compensated_only_when_confirmed(operator: APIClient) -> None:
     order = make_order({"mix": "completed"}, process_state="processing")
     path = f"{API}/orders/{order.order_id}/compensate"

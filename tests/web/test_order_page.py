@@ -17,6 +17,7 @@ from orders.vocabulary import Reason
 from tests.support.factories import ahead
 from tests.support.order_bodies import LONDON
 from tests.support.roles import stored
+from tests.web.helpers import run_submission
 from tests.web.markup import Markup
 from tests.web.shopping import FORM, STEPS, customer, declined, done, guest_page, note, shop_order
 
@@ -221,14 +222,31 @@ def test_the_page_exists_before_the_order_is_inserted(client: Client) -> None:
     text = client.get(address).content.decode()
     assert "Thank you. We have your order." in text
     assert "Tidal Lines" in text
-    response = client.post(f"{address}cancel/", follow=True)
-    assert "has only just reached us" in response.content.decode()
     message = SubmissionMessage.objects.get()
     SetAside.objects.create(
         order_id=message.order_id, client="guest", body=HOSTILE, reason="no", posted_at=timezone.now()
     )
     message.delete()
     assert "We’re looking into it" in client.get(address).content.decode()
+    assert "Yes, cancel it" in client.get(f"{address}cancel/").content.decode()
+
+
+def test_an_order_is_cancelled_on_its_page_before_it_is_inserted(client: Client) -> None:
+    client.post("/cart/add/", {"sku": "tidal-lines"})
+    key = re.findall(r'name="seen_total" value="(\d+)"', client.get("/checkout/").content.decode())[0]
+    address = client.post("/checkout/", FORM | {"seen_total": key}).headers["Location"]
+    assert f'href="{address}cancel/"' in client.get(address).content.decode()
+    assert "Yes, cancel it" in client.get(f"{address}cancel/").content.decode()
+    page = client.post(f"{address}cancel/", follow=True).content.decode()
+    assert "We’re cancelling your order." in page
+    assert "You cancelled it" in page
+    assert f'href="{address}cancel/"' not in page
+    assert (
+        "This order has already been cancelled."
+        in client.post(f"{address}cancel/", follow=True).content.decode()
+    )
+    run_submission()
+    assert OrderProcess.objects.get().goal == "compensate"
 
 
 def test_text_of_customers_and_agents_is_shown_harmlessly(client: Client) -> None:

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 JSON = {"Content-Type": "application/json"}
 MIB = 1024 * 1024
+ORDER = json.dumps(BODY).encode()
 NOWHERE = "postgresql://sasweb@/sasweb?host=%2Fnonexistent&port=5432"
 SOON = 40.0
 
@@ -58,6 +59,37 @@ def workers_memory(server: Server) -> int:
         line for pid in server.workers() for line in Path(f"/proc/{pid}/status").read_text().splitlines()
     ]
     return max(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+@pytest.mark.parametrize(
+    ("repeated", "status", "code"),
+    [
+        ([("Idempotency-Key", "k"), ("idempotency-key", "k")], 400, "validation_failed"),
+        ([("Idempotency-Key", "k"), ("Idempotency-Key", "l")], 400, "validation_failed"),
+        ([("Idempotency-Key", "k"), ("Idempotency-Key", "")], 400, "validation_failed"),
+        ([("Authorization", "Token {token}")], 401, "invalid_token"),
+        ([("Authorization", "Basic YTpi")], 401, "invalid_token"),
+        ([("If-None-Match", '"a"'), ("If-None-Match", '"b"'), ("Idempotency-Key", "a,b")], 202, None),
+    ],
+)
+def test_a_header_that_may_come_once_is_refused_twice(
+    server: Server, ada: APIClient, repeated: list[tuple[str, str]], status: int, code: str | None
+) -> None:
+    lines = [
+        f"POST {ORDERS} HTTP/1.1",
+        "Host: localhost",
+        "Connection: close",
+        f"Content-Length: {len(ORDER)}",
+    ]
+    lines += ["Content-Type: application/json", f"Authorization: Token {ada.token}"]
+    lines += [f"{name}: {value}".format(token=ada.token) for name, value in repeated]
+    with server.connect() as raw:
+        raw.sendall("\r\n".join([*lines, "", ""]).encode() + ORDER)
+        head, _, body = b"".join(iter(lambda: raw.recv(65_536), b"")).partition(b"\r\n\r\n")
+    assert (int(head.split()[1]), json.loads(body).get("code")) == (status, code)
+    if code == "validation_failed":
+        assert [error["header"] for error in json.loads(body)["errors"]] == ["Idempotency-Key"]
+    assert SubmissionMessage.objects.count() == (status == 202)
 
 
 def test_an_order_is_placed_and_read(server: Server, signed: dict[str, str]) -> None:

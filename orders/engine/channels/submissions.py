@@ -9,22 +9,18 @@ from uuid import UUID
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json
 from orders.engine.intakes import RejectedSubmission, Submission
-from orders.engine.runtime.sql import fetch, recordset
+from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
+from orders.vocabulary import Goal
 
 
 class IdempotencyRecord(NamedTuple):
-    """The order that an idempotency key stands for, the hash of its body, and whether this call posted it.
-
-    If it did, also when, by the database's clock, and whether the queue or the state store has that order already. They
-    have it only if the record of the key is lost.
-    """
+    """The order that an idempotency key stands for, the hash of its body, and when this call posted it, by the
+    database's clock; None if the order was there before."""
 
     order_id: UUID
     body_hash: str
-    is_new: bool
     posted_at: datetime | None = None
-    is_known: bool = False
 
 
 def post(*, order_id: UUID, client: str, body: Json) -> datetime:
@@ -48,15 +44,25 @@ def post(*, order_id: UUID, client: str, body: Json) -> datetime:
     return posted_at
 
 
+_IS_ANYWHERE = """(
+            EXISTS (SELECT FROM orders_submissionmessage AS queued WHERE queued.order_id = placed.order_id)
+            OR EXISTS (SELECT FROM orders_orderprocess AS process WHERE process.order_id = placed.order_id)
+            OR EXISTS (SELECT FROM orders_setaside AS aside
+                        WHERE aside.order_id = placed.order_id AND aside.replayed_at IS NULL)
+            OR EXISTS (SELECT FROM orders_archivedorder AS archived WHERE archived.order_id = placed.order_id)
+        )"""
+"""Whether there is an order `placed` already, wherever it is. One snapshot, so one that is moving is not missed."""
+
+
 def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: str) -> IdempotencyRecord:
     """Puts an order on the submission queue, as `post` does, unless this client has used this idempotency key before.
 
     Of any number of simultaneous posts with one key, exactly one is new. The unique index decides which, and the others
-    wait until it has committed.
+    wait until it has committed. An order that is there although the record of its key is lost is not posted again.
     """
     rows = fetch(
-        """
-        WITH recorded AS (
+        f"""
+        WITH placed AS (
             INSERT INTO orders_submissionkey (client, key, body_hash, order_id)
             VALUES (%s::text, %s::text, %s::text, %s::uuid)
                 ON CONFLICT (client, key) DO NOTHING
@@ -64,23 +70,38 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
         ), posted AS (
             INSERT INTO orders_submissionmessage (order_id, client, body)
             SELECT order_id, client, %s::jsonb
-              FROM recorded
-         RETURNING order_id, posted_at
+              FROM placed
+             WHERE NOT {_IS_ANYWHERE}
+         RETURNING posted_at
         )
-        SELECT posted_at,
-               EXISTS (SELECT FROM orders_submissionmessage AS earlier WHERE earlier.order_id = posted.order_id)
-               OR EXISTS (SELECT FROM orders_orderprocess AS process WHERE process.order_id = posted.order_id),
-               pg_notify(%s::text, %s::text)
-          FROM posted
+        SELECT posted_at, pg_notify(%s::text, %s::text)
+          FROM placed LEFT JOIN posted ON true
         """,
         [client, key, body_hash, order_id, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
     if rows:
-        posted_at, is_known, _ = rows[0]
-        return IdempotencyRecord(order_id, body_hash, is_new=True, posted_at=posted_at, is_known=is_known)
+        posted_at = rows[0][0] or _post_if_gone(order_id, client, body)
+        return IdempotencyRecord(order_id, body_hash, posted_at=posted_at)
     record = find_record(client=client, key=key)
-    assert record is not None, "the conflicting idempotency key has been deleted"
+    if record is None:  # its order was old enough to be deleted, and has just been
+        return post_once(order_id=order_id, client=client, body=body, key=key, body_hash=body_hash)
     return record
+
+
+def _post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
+    """Posts an order that was there a moment ago, unless it still is: its record may have been new because retention
+    was just deleting it with its order, which the snapshot of that statement still had."""
+    rows = fetch(
+        f"""
+        INSERT INTO orders_submissionmessage (order_id, client, body)
+        SELECT order_id, client, body
+          FROM (VALUES (%s::uuid, %s::text, %s::jsonb)) AS placed (order_id, client, body)
+         WHERE NOT {_IS_ANYWHERE}
+     RETURNING posted_at, pg_notify(%s::text, %s::text)
+        """,
+        [order_id, client, json.dumps(body), Topic.SUBMISSION.channel, ""],
+    )
+    return rows[0][0] if rows else None
 
 
 def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
@@ -97,7 +118,7 @@ def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
     if not rows:
         return None
     order_id, body_hash = rows[0]
-    return IdempotencyRecord(order_id, body_hash, is_new=False)
+    return IdempotencyRecord(order_id, body_hash)
 
 
 NAMED = "coalesce(body ->> 'workflow', %(unnamed)s::text)"
@@ -145,7 +166,7 @@ def send_take(
         restriction += f" AND {NAMED} = ANY(%(workflows)s::text[])"
     return send(
         f"""
-        SELECT id, order_id, client, body, posted_at
+        SELECT id, order_id, client, body, posted_at, goal
           FROM orders_submissionmessage
          WHERE id >= %(start)s::bigint
            AND order_id <> ALL(%(without)s::uuid[]) {restriction}
@@ -169,9 +190,15 @@ def _messages_of(cursor: Cursor) -> list[tuple[int, Submission]]:
     return [
         (
             message_id,
-            Submission(order_id=order_id, client=client, body=json.loads(body), posted_at=posted_at),
+            Submission(
+                order_id=order_id,
+                client=client,
+                body=json.loads(body),
+                posted_at=posted_at,
+                goal=Goal(goal),
+            ),
         )
-        for message_id, order_id, client, body, posted_at in rows_of(cursor)
+        for message_id, order_id, client, body, posted_at, goal in rows_of(cursor)
     ]
 
 
@@ -232,3 +259,33 @@ def replay(set_aside_id: int) -> UUID | None:
         [set_aside_id],
     )
     return rows[0][0] if rows else None
+
+
+def cancel(order_id: UUID) -> bool | None:
+    """Has an order compensated that is not inserted yet. Returns False if it was cancelled before, and None if it is
+    neither on the queue nor set aside.
+
+    Waits while the submission role has the message. One that was set aside goes back on the queue, because an order
+    ends in one way only, wherever it was when it was cancelled; nothing is left that could be replayed.
+    """
+    changed = run(
+        "UPDATE orders_submissionmessage SET goal = %s WHERE order_id = %s AND goal <> %s",
+        [Goal.COMPENSATE, order_id, Goal.COMPENSATE],
+    )
+    if changed:
+        return True
+    if fetch("SELECT FROM orders_submissionmessage WHERE order_id = %s LIMIT 1", [order_id]):
+        return False
+    recalled = run(
+        """
+        WITH recalled AS (
+            DELETE FROM orders_setaside WHERE order_id = %s RETURNING order_id, client, body, replayed_at
+        )
+        INSERT INTO orders_submissionmessage (order_id, client, body, goal)
+        SELECT order_id, client, body, %s
+          FROM recalled
+         WHERE replayed_at IS NULL
+        """,
+        [order_id, Goal.COMPENSATE],
+    )
+    return True if recalled else None

@@ -27,6 +27,7 @@ from orders.engine.state_store.reads import (
     steps_of,
 )
 from orders.engine.state_store.writes import (
+    create_closed,
     create_processes,
     edit_request,
     last_call_failures,
@@ -47,6 +48,7 @@ __all__ = [
     "claim_probes",
     "claim_waiting",
     "compensation_reasons",
+    "create_closed",
     "create_processes",
     "edit_request",
     "facts_of",

@@ -13,13 +13,14 @@ from uuid import UUID
 
 from django.db import DataError
 
-from orders.engine.contracts import Json
+from orders.engine.contracts import Json, Workflow
 from orders.engine.errors import StateConflict
-from orders.engine.intakes import AcceptedOrder
+from orders.engine.intakes import AcceptedOrder, ClosedOrder
 from orders.engine.parking import fixed_moment
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Sent, array, known, send
+from orders.vocabulary import Goal, ProcessState
 
 
 class StepWrite(NamedTuple):
@@ -188,28 +189,16 @@ def write_processes(processes: Sequence[ProcessRow]) -> None:
 
 def create_processes(accepted: Collection[AcceptedOrder]) -> None:
     """Inserts the records of new orders: one process each, Pending and free (T3), and a record for each step (T4)."""
-    send(
-        """
-        INSERT INTO orders_orderprocess (order_id, workflow, version, fingerprint, goal, process_state,
-                                         failure_count, overruns, priority, reply_to, announced)
-        SELECT order_id, workflow, version, fingerprint, 'complete', 'pending', 0, 0, priority, reply_to, true
-          FROM json_to_recordset(%s::json)
-            AS v(order_id uuid, workflow text, version smallint, fingerprint text, priority smallint,
-                 reply_to text)
-        """,
-        [
-            recordset(
-                {
-                    "order_id": new.submission.order_id,
-                    "workflow": new.workflow.name,
-                    "version": new.workflow.version,
-                    "fingerprint": new.workflow.fingerprint,
-                    "priority": new.priority,
-                    "reply_to": new.reply_to,
-                }
-                for new in accepted
-            )
-        ],
+    _insert_processes(
+        {
+            **_identity(new.workflow),
+            "order_id": new.submission.order_id,
+            "goal": new.submission.goal,
+            "process_state": ProcessState.PENDING,
+            "priority": new.priority,
+            "reply_to": new.reply_to,
+        }
+        for new in accepted
     )
     insert_steps(
         {
@@ -223,6 +212,43 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
         }
         for new in accepted
         for position, step in enumerate(new.workflow.steps)
+    )
+
+
+def create_closed(closed: Iterable[ClosedOrder]) -> None:
+    """Inserts the processes of orders that ended before they were inserted: compensated, and without steps."""
+    _insert_processes(
+        {
+            **_identity(order.workflow),
+            "order_id": order.submission.order_id,
+            "goal": Goal.COMPENSATE,
+            "process_state": ProcessState.COMPENSATED,
+            "priority": order.priority,
+            "reply_to": order.reply_to,
+        }
+        for order in closed
+    )
+
+
+def _identity(workflow: Workflow | None) -> dict[str, Any]:
+    """What a process keeps of its workflow, which nobody may know."""
+    if workflow is None:
+        return {"workflow": "", "version": 0, "fingerprint": ""}
+    return {"workflow": workflow.name, "version": workflow.version, "fingerprint": workflow.fingerprint}
+
+
+def _insert_processes(rows: Iterable[dict[str, Any]]) -> None:
+    send(
+        """
+        INSERT INTO orders_orderprocess (order_id, workflow, version, fingerprint, goal, process_state,
+                                         failure_count, overruns, priority, reply_to, announced, finished_at)
+        SELECT order_id, workflow, version, fingerprint, goal, process_state, 0, 0, priority, reply_to, true,
+               CASE WHEN process_state = 'compensated' THEN clock_timestamp() END
+          FROM json_to_recordset(%s::json)
+            AS v(order_id uuid, workflow text, version smallint, fingerprint text, goal text, process_state text,
+                 priority smallint, reply_to text)
+        """,
+        [recordset(rows)],
     )
 
 

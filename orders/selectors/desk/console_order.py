@@ -79,9 +79,12 @@ class ConsoleOrder:
 
     @property
     def can_compensate(self) -> bool:
-        """Whether it is stored outside the archive and is not being compensated yet."""
-        order = self.detail.order
-        return order is not None and order.goal != Goal.COMPENSATE and self.detail.archived is None
+        """Whether it is outside the archive, inserted or not, and is not being compensated yet."""
+        detail = self.detail
+        order = detail.order or detail.queued
+        if order is not None:
+            return order.goal != Goal.COMPENSATE and detail.archived is None
+        return detail.set_aside is not None
 
     @property
     def has_money(self) -> bool:

@@ -33,6 +33,7 @@ class QueuedSubmission:
     """A submission that has not been inserted yet; `ahead` counts those before it, up to `MOST_COUNTED` + 1."""
 
     client: str
+    goal: str
     posted_at: datetime
     ahead: int
 
@@ -220,4 +221,6 @@ def _queued(order_id: UUID) -> QueuedSubmission | None:
     if message is None:
         return None
     ahead = bounded_count(SubmissionMessage.objects.filter(id__lt=message.pk))
-    return QueuedSubmission(client=message.client, posted_at=message.posted_at, ahead=ahead)
+    return QueuedSubmission(
+        client=message.client, goal=message.goal, posted_at=message.posted_at, ahead=ahead
+    )

@@ -19,8 +19,9 @@ from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.selectors.desk.confirmation import confirms
+from orders.selectors.desk.order_detail import submission_of
 from orders.services import audit, order_changes
-from orders.services.act_results import Result
+from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
     ENDED,
@@ -33,6 +34,7 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
+from orders.services.order_lock import NoSuchOrderError
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus, WaitKind
 
 UNCONFIRMED = (
@@ -54,7 +56,7 @@ def resubmit(*, order_id: UUID, actor: Actor, reason: str = "", step: str | None
 
 
 def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None = None) -> Result:
-    """Starts the compensation of the whole order (C10). Raises `NoSuchOrderError`.
+    """Starts the compensation of the whole order, and also before it is inserted (C10). Raises `NoSuchOrderError`.
 
     A caller that asks for confirmation passes what was `typed`. It must be what `orders.selectors.desk.confirmation`
     asks for: the amount to be refunded, or a word.
@@ -65,7 +67,29 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None =
             return refused(UNCONFIRMED)
         return order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
 
-    return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
+    try:
+        return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
+    except NoSuchOrderError:
+        return _compensate_submission(order_id=order_id, actor=actor, reason=reason, typed=typed)
+
+
+def _compensate_submission(*, order_id: UUID, actor: Actor, reason: str, typed: str | None) -> Result:
+    with transaction.atomic():
+        if submission_of(order_id) == (None, None):
+            raise NoSuchOrderError(f"Order {order_id} does not exist, or is archived.")
+        if typed is not None and not confirms(typed, order_id):
+            result = refused(UNCONFIRMED)
+        else:
+            result = order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
+        audit.record(
+            actor=actor,
+            act="compensate",
+            target=f"order {order_id}",
+            result=result.message,
+            reason=reason,
+            allowed=result.status is not ResultStatus.REFUSED,
+        )
+    return result
 
 
 def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | None = None) -> Result:

@@ -122,7 +122,7 @@ def _is_under_way(step: CustomerStep) -> bool:
 
 def may_cancel(order: CustomerOrder) -> bool:
     """Whether the customer may still cancel. The service checks again, with the order locked."""
-    if not order.steps or order.goal == Goal.COMPENSATE or order.state == ProcessState.PROCESSED:
+    if order.goal == Goal.COMPENSATE or order.state == ProcessState.PROCESSED:
         return False
     return not any(
         step.attempts and is_point_of_no_return(order.workflow, order.workflow_version, step.name)

@@ -1,0 +1,61 @@
+"""The shop's web as real processes, and a client that places and cancels orders over REST."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from tests.support.order_bodies import order_body
+from tests.support.people import token_of
+from tests.support.system import System, database_url
+from tests.support.wait import until
+from tests.web.helpers import ORDERS
+from tests.web.server import Answer, Server
+
+
+class Shop:
+    """Web servers, one after the other, and a client that posts orders with a key."""
+
+    def __init__(self, system: System, folder: Path) -> None:
+        self._system = system
+        self._folder = folder
+        self._servers: list[Server] = []
+        self.token = self.new_token("poster")
+
+    def new_token(self, account: str) -> str:
+        """A token of this account, which is made if there is none."""
+        return token_of(User.objects.get_or_create(username=account)[0])
+
+    def serve(self, url: str = "") -> Server:
+        """Starts a web server and waits until it answers."""
+        server = Server(
+            self._folder / f"web-{len(self._servers)}.log",
+            database_url=url or database_url(),
+            SECRET_KEY=self._system.environment["SECRET_KEY"],
+            VAR_DIR=str(self._folder),
+        )
+        self._servers.append(server)
+        until(server.answers, what="the web server")
+        return server
+
+    def post(self, server: Server, key: str, *, token: str = "", **changes: Any) -> Answer:
+        """Posts one order with a key."""
+        lines = [{"sku": self._system.sku, "quantity": 1}]
+        body = order_body(lines=lines, **changes)
+        headers = {
+            "Authorization": f"Token {token or self.token}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": key,
+        }
+        return server.request("POST", ORDERS, body=json.dumps(body).encode(), headers=headers, timeout=90)
+
+    def cancel(self, server: Server, order_id: str) -> Answer:
+        """Cancels an order."""
+        headers = {"Authorization": f"Token {self.token}"}
+        return server.request("POST", f"{ORDERS}/{order_id}/cancel", headers=headers, timeout=90)
+
+    def end(self) -> None:
+        """Ends every server."""
+        for server in self._servers:
+            server.end()
