@@ -11,7 +11,7 @@ length that WSGI needs, and a body that is too large is not kept.
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable
 from io import BytesIO
 from typing import Any, TypeAlias
 from urllib.parse import quote_from_bytes
@@ -24,17 +24,25 @@ from django.core.wsgi import get_wsgi_application
 from django.utils.module_loading import import_string
 
 from sasweb import descriptors, shutdown
+from sasweb.bare_answers import (
+    SECURITY_HEADERS,
+    Message,
+    Scope,
+    Send,
+    answer,
+    refusal,
+    send_answer,
+    with_security_headers,
+)
 from sasweb.charsets import Headers, without_charset
+from sasweb.problems import concerns_api
 from sasweb.proxies import see_through
 from sasweb.refusals import BUSY, REFUSED, Refusals
 from sasweb.turns import Turn, Turns
 
 log = structlog.get_logger()
 
-Message: TypeAlias = MutableMapping[str, Any]
-Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 BODY_TIMEOUT = 30.0
 """Seconds that a client has to send a whole body."""
@@ -48,15 +56,6 @@ PATIENCE = 5.0
 
 MOST_DISCARDED = 32 * 1024 * 1024
 """Bytes of an oversized body that are read and dropped, so that the sender gets as far as reading the answer."""
-
-PLAIN_TEXT = (b"content-type", b"text/plain; charset=utf-8")
-
-SECURITY_HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'"),
-]
-"""Of what Django does not answer."""
 
 QUERY_SAFE = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -90,10 +89,14 @@ def answer_page(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
         return wsgi_application(environ, start_response)
     except Exception:
         # Django answers what a view raises, but not what is raised while it makes the request or the error page.
-        log.exception("request failed", action="request", path=environ["PATH_INFO"])
-        headers = [(name.decode(), value.decode()) for name, value in (PLAIN_TEXT, *SECURITY_HEADERS)]
+        scope = environ["asgi.scope"]
+        text = "something went wrong on our side"
+        bare = refusal("internal_error", path=scope["path"], headers=scope["headers"], text=text)
+        headers = [(name.decode(), value.decode()) for name, value in (*bare.headers, *SECURITY_HEADERS)]
+        request_id = dict(headers)["x-request-id"]
+        log.exception("request failed", action="request", path=environ["PATH_INFO"], request_id=request_id)
         start_response("500 Internal Server Error", headers)
-        return [b"something went wrong on our side\n"]
+        return [bare.body]
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
@@ -115,9 +118,6 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application: passes each request to the part that answers it."""
     if scope["type"] == "lifespan":
         await handle_lifespan(receive, send)
-        return
-    if scope["type"] != "http":
-        await send({"type": "websocket.close", "code": 1000})
         return
     see_through(scope, settings.CONFIG.trusted_proxies)
     if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
@@ -143,12 +143,12 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     try:
         body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     except TimeoutError:
-        await answer(scope, send, 408, b"the request's body did not arrive in time\n")
+        await refuse_late_body(scope, send)
         return
     except ConnectionError:
         return
     headers, is_foreign_form = without_charset(scope["headers"])
-    if is_foreign_form and not scope["path"].startswith("/api/"):  # which takes no form
+    if is_foreign_form and not concerns_api(scope["path"]):  # which takes no form
         await answer(scope, send, 415, b"a form must be in UTF-8\n")
         return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
@@ -183,6 +183,14 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
             password_turn.end()
         if watcher:
             watcher.cancel()
+
+
+async def refuse_late_body(scope: Scope, send: Send) -> None:
+    """Answers 408, after which the connection ends: the rest of the body may still come."""
+    text = "the request's body did not arrive in time"
+    bare = refusal("request_timeout", path=scope["path"], headers=scope["headers"], text=text)
+    bare.headers.append((b"connection", b"close"))
+    await send_answer(scope, send, bare)
 
 
 async def take_password_turn(scope: Scope) -> Turn | None:
@@ -251,25 +259,3 @@ def watch_client(scope: Scope, receive: Receive) -> asyncio.Task[None] | None:
         disconnected.set()
 
     return asyncio.create_task(watch())
-
-
-async def answer(scope: Scope, send: Send, status: int, text: bytes) -> None:
-    """Answers with one line of text."""
-    headers = [PLAIN_TEXT, (b"content-length", str(len(text)).encode())]
-    send = with_security_headers(scope, send)
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
-
-
-def with_security_headers(scope: Scope, send: Send) -> Send:
-    """Adds what Django's middleware would add."""
-    headers = [*SECURITY_HEADERS]
-    if scope.get("scheme") == "https" and settings.SECURE_HSTS_SECONDS:
-        headers.append((b"strict-transport-security", f"max-age={settings.SECURE_HSTS_SECONDS}".encode()))
-
-    async def send_with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message["headers"], *headers]}
-        await send(message)
-
-    return send_with_headers

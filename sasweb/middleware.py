@@ -1,25 +1,27 @@
-"""Middleware for every request: a request id, no odd method, no NUL, a load balancer's probes, the security headers."""
+"""Middleware for every request: a request id, no odd method or url, a load balancer's probes, the right headers."""
 
 import re
-import secrets
 from collections.abc import Callable
 
 import structlog
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
 from sasweb import readiness
+from sasweb.problems import concerns_api
+from sasweb.request_ids import keep_or_make
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+WITHOUT_CONTENT = (204, 304)
 NUL = re.compile("%00|\x00")
-SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
-PERSONAL = ("/api/", "/account/", "/console/", "/admin/")
-"""What is under these paths is stored by no cache unless its view says otherwise."""
+API = ("/api/", "/callbacks/")
+PERSONAL = ("/account/", "/console/", "/admin/")
+"""What is under these paths, and the API's, is stored by no cache unless its view says otherwise."""
 
 POLICY = "; ".join(
     (
@@ -39,8 +41,7 @@ def request_id(get_response: Handler) -> Handler:
     line."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        header = request.headers.get("X-Request-ID", "")
-        number = header if SANE_REQUEST_ID.fullmatch(header) else secrets.token_hex(16)
+        number = keep_or_make(request.headers.get("X-Request-ID", ""))
         request.request_id = number  # type: ignore[attr-defined]
         with structlog.contextvars.bound_contextvars(request_id=number):
             response = get_response(request)
@@ -78,9 +79,21 @@ def known_methods(get_response: Handler) -> Handler:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         # The API refuses them itself, with a problem.
-        if request.method in METHODS or request.path_info.startswith("/api/"):
+        if request.method in METHODS or concerns_api(request.path_info):
             return get_response(request)
         return HttpResponseNotAllowed(METHODS)
+
+    return middleware
+
+
+def no_misspelt_api(get_response: Handler) -> Handler:
+    """Answers 404 to a url that is meant for the API but does not begin as its urls do, such as `/API/…` and `/api`.
+    Otherwise Django would redirect some of them, and show its own page of the others where DEBUG is on."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if concerns_api(request.path_info) and not request.path_info.startswith(API):
+            return _refuse(request, 404, Http404("no url of the API begins like this"))
+        return get_response(request)
 
     return middleware
 
@@ -90,10 +103,27 @@ def no_nul(get_response: Handler) -> Handler:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if "\x00" in request.path_info or NUL.search(request.META.get("QUERY_STRING", "")):
-            # Not raised: Django would log it with a traceback, and anybody can send as many as she likes.
-            answer: Callable[..., HttpResponseBase] = get_resolver().resolve_error_handler(400)
-            return answer(request, BadRequest("the url has a NUL character"))
+            return _refuse(request, 400, BadRequest("the url has a NUL character"))
         return get_response(request)
+
+    return middleware
+
+
+def _refuse(request: HttpRequest, status: int, error: Exception) -> HttpResponseBase:
+    """The project's page for this error. It is not raised: Django would log it with a traceback, and anybody can send
+    as many such requests as she likes."""
+    answer: Callable[..., HttpResponseBase] = get_resolver().resolve_error_handler(status)
+    return answer(request, error)
+
+
+def no_length_without_content(get_response: Handler) -> Handler:
+    """Takes the length of nothing away, which Django adds to answers that may have none (RFC 9110, section 8.6)."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if response.status_code in WITHOUT_CONTENT:
+            response.headers.pop("Content-Length", None)
+        return response
 
     return middleware
 
@@ -107,7 +137,7 @@ def security_headers(get_response: Handler) -> Handler:
         policy = DOCS_POLICY if request.path_info == "/api/docs/" else POLICY
         response.headers.setdefault("Content-Security-Policy", policy)
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-        if request.path_info.startswith(PERSONAL):
+        if request.path_info.startswith(PERSONAL) or concerns_api(request.path_info):
             response.headers.setdefault("Cache-Control", "no-store")
         return response
 

@@ -52,7 +52,9 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "sasweb.middleware.known_methods",
     "sasweb.middleware.no_nul",
+    "sasweb.middleware.no_misspelt_api",
     "sasweb.middleware.probes",
+    "sasweb.middleware.no_length_without_content",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -229,7 +231,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "orders.api.schema.ExactSchema",
-    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "orders.api.negotiation.Negotiation",
+    "DEFAULT_METADATA_CLASS": "orders.api.negotiation.NoMetadata",
     "EXCEPTION_HANDLER": "orders.api.problems.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "URL_FORMAT_OVERRIDE": None,
@@ -240,10 +243,20 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVERS": [{"url": CONFIG.public_url}],
     "WEBHOOKS": ["orders.api.webhook_documentation.ALERT"],
-    "DESCRIPTION": (
-        "Place orders and follow them. Errors are `application/problem+json` (RFC 9457) with a stable `code`; "
-        "each code has a page at `/api/problems/{code}`."
-    ),
+    "DESCRIPTION": "Place orders and follow them.",  # `orders.api.guide` adds how to begin
+    "TAGS": [
+        {"name": "orders", "description": "Place orders, follow them, and cancel them."},
+        *OWN_SETTINGS.all("API_TAGS"),
+        {
+            "name": "response queues",
+            "description": "Messages about your orders, if you would rather collect them than ask for each order.",
+        },
+        {"name": "operators", "description": "What the console does. Needs an operator's token."},
+        {
+            "name": "callbacks",
+            "description": "For remote services that answer a call later, not for clients.",
+        },
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -254,6 +267,7 @@ SPECTACULAR_SETTINGS = {
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
         "orders.api.webhook_documentation.add_key",
+        "orders.api.guide.add_guide",
     ],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {

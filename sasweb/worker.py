@@ -12,6 +12,8 @@ The time for a body is limited in `sasweb.asgi`, the time between two requests b
 """
 
 import asyncio
+from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
 from gunicorn.asgi.parser import ParseError
@@ -19,6 +21,7 @@ from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers import gasgi
 
 from sasweb import descriptors
+from sasweb.bare_answers import SECURITY_HEADERS, refusal
 
 HEAD_TIMEOUT = 10.0
 """Seconds from the start of a connection to the end of the head of its first request."""
@@ -28,6 +31,18 @@ READ_TIMEOUT = 60.0
 
 FREE_PIECES, LEAST_PIECE = 4_000, 512
 """Pieces of a body that may be as small as they like, and the bytes that further ones must have on average."""
+
+
+CODES = {
+    414: "url_too_long",
+    431: "headers_too_large",
+    500: "internal_error",
+    501: "transfer_coding_unknown",
+    503: "unavailable",
+}
+"""The problems of gunicorn's own answers. Any other is about a malformed request."""
+LONGEST_REASON = 200
+"""Characters of gunicorn's reason, which may quote the request."""
 
 
 class Protocol(ASGIProtocol):
@@ -71,6 +86,35 @@ class Protocol(ASGIProtocol):
         self.worker.waiting.pop(self, None)
         self._stop_unread_timer()
 
+    def _is_websocket_upgrade(self, request: Any) -> bool:
+        return False  # there are none here, so the request is answered like any other (RFC 9110, section 7.8)
+
+    def _feed_callback_parser(self, data: bytes) -> bool:
+        try:
+            return bool(super()._feed_callback_parser(data))
+        except ValueError:  # gunicorn lets Python's own limit on the digits of a number through
+            self._send_error_response(400, "a number has too many digits")
+            self._close_transport()
+            return False
+
+    def _send_error_response(
+        self, status: int, message: str, extra_headers: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        source = self._current_request or self._callback_parser
+        method, path = _text(source.method), _text(source.path)
+        headers = self._current_request.headers_bytes if self._current_request else source.headers
+        code = CODES.get(status, "malformed_request")
+        reason = message.strip()[:LONGEST_REASON]
+        detail = f"The request is not valid HTTP: {reason}." if code == "malformed_request" and reason else ""
+        bare = refusal(
+            code, path=path if path.startswith("/") else None, headers=headers, text=reason, detail=detail
+        )
+        own = [(name.encode(), value.encode()) for name, value in extra_headers]
+        lines = [f"HTTP/1.1 {bare.status} {HTTPStatus(bare.status).phrase}".encode()]
+        for name, value in (*bare.headers, *SECURITY_HEADERS, *own, (b"connection", b"close")):
+            lines.append(name + b": " + value)
+        self._safe_write(b"\r\n".join([*lines, b"", b"" if method == "HEAD" else bare.body]))
+
     def _on_body(self, chunk: bytes) -> None:
         self._pieces += 1
         self._received += len(chunk)
@@ -105,6 +149,11 @@ class Protocol(ASGIProtocol):
         if self._unread_handle is not None:
             self._unread_handle.cancel()
             self._unread_handle = None
+
+
+def _text(part: str | bytes | None) -> str:
+    """A part of the request line, which gunicorn keeps as bytes until the whole head has been read."""
+    return part.decode("latin-1") if isinstance(part, bytes) else part or ""
 
 
 class Worker(gasgi.ASGIWorker):

@@ -8,7 +8,6 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
 RENDERERS = {"json": OpenApiJsonRenderer, "yaml": OpenApiYamlRenderer}
@@ -26,12 +25,6 @@ class Document(SpectacularAPIView):
             content_type=f"{renderer.media_type}; charset=utf-8" if renderer.charset else renderer.media_type,
             headers={"Content-Disposition": f'inline; filename="sasweb orders.{renderer.format}"'},
         )
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """A problem is JSON, whatever the format of the document."""
-        if response.status_code >= 400:
-            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
-        return super().finalize_response(request, response, *args, **kwargs)
 
 
 @cache

@@ -88,10 +88,15 @@ QUEUE = path_parameter(
 )
 
 
+def is_open_to_clients() -> bool:
+    """Whether clients may place an order such as `NEW_ORDER`."""
+    kind = registry.find_kind(str(PENDING_ORDER["workflow"]))
+    return kind is not None and kind.is_open_to_clients
+
+
 def _examples() -> list[OpenApiExample]:
     """An order and its answer, where clients may place such an order."""
-    kind = registry.find_kind(str(PENDING_ORDER["workflow"]))
-    if kind is None or not kind.is_open_to_clients:
+    if not is_open_to_clients():
         return []
     return [
         OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),

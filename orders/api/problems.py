@@ -1,46 +1,25 @@
 """Errors as `application/problem+json` (RFC 9457): all codes, and the one place that turns an error into a response."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views import defaults
-from django.views.decorators.http import require_safe
 from rest_framework import exceptions
-from rest_framework.response import Response
 
 from orders.api.authentication import TokenExpiredError
 from orders.api.scopes import MissingScopeError
+from sasweb.problems import MEDIA_TYPE, SERVER_PROBLEMS, Problem, concerns_api, describe, encode, problems
 
 log = structlog.get_logger()
 
-MEDIA_TYPE = "application/problem+json"
-
-MOST_ERRORS = 100
-"""The most mistakes that one response lists."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """A kind of error. If it is `retryable`, the same request may succeed later."""
-
-    code: str
-    status: int
-    title: str
-    meaning: str
-    retryable: bool = False
-
-
 PROBLEMS: Mapping[str, Problem] = {
-    code: Problem(code=code, status=status, title=title, meaning=meaning, retryable=status in (408, 429, 503))
-    for code, status, title, meaning in (
+    **SERVER_PROBLEMS,
+    **problems(
         ("validation_failed", 400, "The request is not valid", "`errors` lists each mistake and where it is."),
-        ("malformed_request", 400, "The request cannot be read", "It is malformed, or its body is not JSON in UTF-8."),
         ("not_authenticated", 401, "No token was sent", "Send `Authorization: Token <token>`."),
         ("invalid_token", 401, "The token is not valid",
          "It is unknown or has been revoked, or its account is closed. A new password revokes an account's tokens."),
@@ -67,11 +46,7 @@ PROBLEMS: Mapping[str, Problem] = {
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
          "A key stands for the same order for as long as that can be retrieved. Use a new key for a new order."),
         ("rate_limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`."),
-        ("internal_error", 500, "Something went wrong on our side",
-         "The error is logged under `request_id`. With an Idempotency-Key you can safely place an order again."),
-        ("unavailable", 503, "Temporarily unavailable",
-         "Try again after `Retry-After` seconds. With an Idempotency-Key you can safely place an order again."),
-    )
+    ),
 }  # fmt: skip
 
 OPERATION_PROBLEMS = "x-problems"
@@ -112,8 +87,8 @@ def invalid(detail: str, **place: str) -> ProblemError:
     return ProblemError("validation_failed", errors=[{**place, "detail": detail}])
 
 
-def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
-    """The response to an exception that a view raised."""
+def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """The response to an exception that a view raised. It is JSON whatever the view renders."""
     request = context["request"]
     code = next((code for kind, code in BY_EXCEPTION.items() if isinstance(error, kind)), "internal_error")
     problem = error.problem if isinstance(error, ProblemError) else PROBLEMS[code]
@@ -127,28 +102,10 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
         detail = str(error.detail)
     if problem.status >= 500:
         _log(problem, error, request.path)
-    body = as_json(problem, request, detail=detail, errors=errors)
+    body = describe(problem, request_id=_request_id(request), detail=detail, errors=errors)
     if isinstance(error, MissingScopeError):
         body["needed_scope"] = error.needed.value
-    return Response(body, status=problem.status, headers=_headers(problem, error), content_type=MEDIA_TYPE)
-
-
-def as_json(
-    problem: Problem, request: Any, *, detail: str = "", errors: Sequence[Mapping[str, str]] = ()
-) -> dict[str, Any]:
-    """A problem as a JSON object."""
-    body: dict[str, Any] = {
-        "type": f"/api/problems/{problem.code}",
-        "title": problem.title,
-        "status": problem.status,
-        "detail": detail or problem.meaning,
-        "code": problem.code,
-        "request_id": getattr(request, "request_id", ""),
-        "retryable": problem.retryable,
-    }
-    if errors:
-        body["errors"] = list(errors)[:MOST_ERRORS]
-    return body
+    return _respond(body, headers=_headers(problem, error))
 
 
 def pointed(detail: Any, pointer: str = "") -> Iterable[dict[str, str]]:
@@ -213,19 +170,19 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _outside_views(request: HttpRequest, code: str) -> HttpResponse | None:
-    if not request.path.startswith("/api/"):
+    if not concerns_api(request.path_info):
         return None
-    problem = PROBLEMS[code]
-    return JsonResponse(as_json(problem, request), status=problem.status, content_type=MEDIA_TYPE)
+    return _respond(describe(PROBLEMS[code], request_id=_request_id(request)), headers={})
 
 
-@login_not_required
-@require_safe
-def page(request: HttpRequest, code: str) -> HttpResponse:
-    """The page at a problem's `type`: a few lines of plain text that explain it."""
-    problem = PROBLEMS.get(code)
-    if problem is None:
-        raise Http404
-    again = "may succeed later" if problem.retryable else "will fail again"
-    text = f"{problem.code} ({problem.status})\n\n{problem.title}.\n{problem.meaning}\nThe same request {again}.\n"
-    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+def _respond(body: Mapping[str, Any], *, headers: Mapping[str, str]) -> HttpResponse:
+    content = encode(body)
+    lengths = {"Content-Length": str(len(content))}  # not all of these pass the middleware that adds it
+    return HttpResponse(
+        content, status=body["status"], headers={**headers, **lengths}, content_type=MEDIA_TYPE
+    )
+
+
+def _request_id(request: Any) -> str:
+    number: str = getattr(request, "request_id", "")
+    return number

@@ -9,10 +9,11 @@ from rest_framework.permissions import AllowAny
 from rest_framework.serializers import ListSerializer
 
 from orders.api.fields import Strict
-from orders.api.problems import MEDIA_TYPE, OPERATION_PROBLEMS, PROBLEMS
+from orders.api.problems import OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
 from orders.fields.numbers import LARGEST_ID
 from orders.vocabulary import TokenScope
+from sasweb.problems import MEDIA_TYPE, type_url
 
 EVERYWHERE = ("malformed_request", "not_acceptable", "rate_limited", "internal_error", "unavailable")
 IF_SENT = ("invalid_token", "token_expired")
@@ -35,7 +36,11 @@ PROBLEM_SCHEMA = {
     "type": "object",
     "description": "A problem (RFC 9457).",
     "properties": {
-        "type": {"type": "string", "format": "uri-reference"},
+        "type": {
+            "type": "string",
+            "format": "uri",
+            "description": "The address of the page that explains the code.",
+        },
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
@@ -176,7 +181,7 @@ def _response(codes: list[str]) -> dict[str, Any]:
 def _example(code: str) -> dict[str, Any]:
     problem = PROBLEMS[code]
     example: dict[str, Any] = {
-        "type": f"/api/problems/{code}",
+        "type": type_url(code),
         "title": problem.title,
         "status": problem.status,
         "detail": problem.meaning,

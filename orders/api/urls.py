@@ -2,9 +2,9 @@
 
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.urls.converters import StringConverter
-from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from orders.api import operator_urls, problems, views
+from orders.api import operator_urls, problem_pages, views
+from orders.api.docs_page import Docs
 from orders.api.document import Document
 from orders.api.requests import QUEUE_NAME
 from orders.business import registry
@@ -39,7 +39,8 @@ version_1: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("v1/", include(version_1)),
     path("schema/", Document.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api:schema"), name="docs"),
-    path("problems/<str:code>", problems.page, name="problem"),
+    path("docs/", Docs.as_view(), name="docs"),
+    path("problems/", problem_pages.ProblemList.as_view(), name="problems"),
+    path("problems/<str:code>", problem_pages.ProblemPage.as_view(), name="problem"),
     re_path("^", views.UnknownRoute.as_view(), name="unknown"),
 ]

@@ -224,6 +224,10 @@ class UnknownRoute(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         raise NotFound
 
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {}  # no method is allowed on what does not exist
+
 
 def _place(request: Request) -> PlacedOrder:
     """Places the order in a request, and turns the service's refusals into problems."""

@@ -20,3 +20,4 @@ LIMITED_POSTS = {
     "shop:find-order": EMAILS,
 }
 LIMITED_SEARCHES = ("api:products",)
+API_TAGS = ({"name": "products", "description": "What can be ordered. Needs no token."},)

@@ -110,7 +110,7 @@ ROOMS = {
         "orders.engine.runtime.sql",
         *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
     ),
-    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.shutdown"),
+    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.problems", "sasweb.shutdown"),
     "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
     "orders.order_page": (*BELOW_FACES, "orders.business"),
     "orders.live": (*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),

@@ -253,6 +253,7 @@ FIGURES = [
     ("docs/operations.md", r"takes (\d+) fewer than it may open files", descriptors.SPARE),
     ("docs/operations.md", r"waits for the head of a request \| (\d+) s", worker.HEAD_TIMEOUT),
     ("docs/operations.md", r"waits for the body \| (\d+) s", float(WEB["BODY_TIMEOUT"])),
+    ("sasweb/problems.py", r"body must arrive within (\d+) seconds", float(WEB["BODY_TIMEOUT"])),
     ("docs/proxy/Caddyfile", r"read_body (\d+)s", float(WEB["BODY_TIMEOUT"]) + 5),
     ("docs/operations.md", r"with a password \| (\d+), for", float(WEB["PASSWORDS_AT_ONCE"])),
     ("docs/operations.md", r"the others wait up to (\d+) s \|", float(WEB["PATIENCE"])),

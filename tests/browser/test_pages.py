@@ -78,6 +78,8 @@ KINDS: Sequence[Kind] = (
     Kind("account-address", "/account/addresses/new/", "customer"),
     Kind("account-password", "/account/password/", "customer"),
     Kind("not-found", "/nothing/", status=404),
+    Kind("problems", "/api/problems/"),
+    Kind("problem", "/api/problems/validation_failed"),
 )
 WEIGHED = ("catalogue", "poster", "cart", "checkout", "order-done", "order-declined")
 

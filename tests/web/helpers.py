@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db import connection
 from rest_framework.test import APIClient
 
@@ -47,7 +48,7 @@ def assert_problem(response: Any, code: str) -> dict[str, Any]:
     ), response.content
     body: dict[str, Any] = response.json()
     assert body["code"] == code
-    assert body["type"] == f"/api/problems/{code}"
+    assert body["type"] == f"{settings.CONFIG.public_url}/api/problems/{code}"
     assert (body["status"], body["title"]) == (problem.status, problem.title)
     assert body["detail"]
     assert body["request_id"] == response.headers["X-Request-ID"]

@@ -6,13 +6,15 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support import prefork
 from tests.support.ports import free_ports
 from tests.support.system import spawn
+from tests.support.wait import until
 
 ESTABLISHED, CLOSE_WAIT = "01", "08"
 """States of a connection in /proc/net/tcp."""
@@ -124,3 +126,14 @@ class Server:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(60)
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """Waits for a server, and stops it at the end."""
+    try:
+        until(server.answers, what="the server")
+        yield server
+        server.stop()
+    finally:
+        server.end()

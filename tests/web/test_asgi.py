@@ -13,6 +13,7 @@ from sasweb.refusals import BUSY
 from sasweb.turns import Turns
 
 SOON = 60.0
+PROBLEM, TEXT = b"application/problem+json", b"text/plain; charset=utf-8"
 LARGE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
 GREEDY = "203.0.113.1"
 SMALL = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
@@ -83,8 +84,11 @@ def test_senders_that_never_send_hold_no_thread_and_no_connection(
     asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asgi, "BODY_TIMEOUT", 0.05)
-    request = scope("/api/v1/orders", method="POST", content_length="10")
-    assert asyncio.run(answer_to(asgi, request))[0]["status"] == 408
+    for path, kind in (("/api/v1/orders", PROBLEM), ("//api/v1/orders", PROBLEM), ("/cart/add/", TEXT)):
+        start, body = asyncio.run(answer_to(asgi, scope(path, method="POST", content_length="10")))
+        headers = dict(start["headers"])
+        assert (start["status"], headers[b"content-type"], headers[b"connection"]) == (408, kind, b"close")
+        assert (b'"code":"request_timeout"' in body["body"]) is (kind == PROBLEM)
 
 
 def test_the_time_for_a_body_ends_although_there_is_always_more_of_it(
@@ -135,12 +139,16 @@ def test_what_django_itself_fails_at_is_logged_and_answered(
         raise LookupError("not a text encoding")
 
     monkeypatch.setattr(asgi, "wsgi_application", fail)
-    start, *_ = asyncio.run(answer_to(asgi, scope("/")))
-    assert start["status"] == 500
-    assert b"frame-ancestors 'none'" in dict(start["headers"])[b"content-security-policy"]
-    (record,) = caplog.records
-    assert isinstance(record.msg, dict)
-    assert record.msg["exc_info"]
+    for path, kind in (("/", TEXT), ("/api/v1/orders", PROBLEM)):
+        caplog.clear()
+        start, *_ = asyncio.run(answer_to(asgi, scope(path)))
+        headers = dict(start["headers"])
+        assert (start["status"], headers[b"content-type"]) == (500, kind)
+        assert b"frame-ancestors 'none'" in headers[b"content-security-policy"]
+        (record,) = caplog.records
+        assert isinstance(record.msg, dict)
+        assert record.msg["exc_info"]
+        assert record.msg["request_id"] == headers[b"x-request-id"].decode()
 
 
 def test_the_server_is_notified_when_the_application_has_started_and_stopped(

@@ -4,7 +4,7 @@ import resource
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -14,7 +14,8 @@ from rest_framework.test import APIClient
 from tests.support.system import database_url
 from tests.support.wait import until
 from tests.web.following import EACH, as_guest, happen, many_orders
-from tests.web.server import Server
+from tests.web.raw_requests import assert_problem, read_answer
+from tests.web.server import Server, running
 from tests.web.sse import Stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,17 +49,6 @@ def clients() -> Iterator[ExitStack]:
     """Keeps connections open until the end of the test."""
     with ExitStack() as stack:
         yield stack
-
-
-@contextmanager
-def running(server: Server) -> Iterator[Server]:
-    """Waits for a server, and stops it at the end."""
-    try:
-        until(server.answers, what="the server")
-        yield server
-        server.stop()
-    finally:
-        server.end()
 
 
 def send(clients: ExitStack, server: Server, request: bytes, count: int) -> list[socket.socket]:
@@ -131,7 +121,9 @@ def test_a_full_server_drops_who_is_waiting_and_then_refuses_but_ends_no_request
         assert half[7].recv(65_536).startswith(b"HTTP/1.1 200 ")
         streams.append(until(lambda: follow(clients, server, order_ids[7]), what="the end of that request"))
         with server.connect() as refused:
-            assert refused.recv(65_536).startswith(b"HTTP/1.1 503 ")
+            answer = read_answer(refused)
+            assert_problem(answer, "unavailable")
+            assert (answer.status, answer.headers["retry-after"]) == (503, "5")
         for order_id in set(order_ids):
             happen(order_id)
         assert all(stream and stream.next_version() for stream in streams)
@@ -143,7 +135,9 @@ def test_a_body_in_thousands_of_tiny_chunks_is_refused(catalogue: None, brief: S
         with suppress(ConnectionError):
             for _ in range(1_000):
                 connection.sendall(b"1\r\na\r\n" * 10_000)
-        assert connection.recv(65_536).startswith(b"HTTP/1.1 400 ")
+        answer = connection.recv(65_536)  # what follows may be a reset, since the server reads no further
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"The request is not valid HTTP: the body comes in too many small pieces." in answer
     assert brief.request("GET", PAGE).status == 200
 
 

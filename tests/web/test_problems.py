@@ -1,6 +1,8 @@
 """Every error is a problem (RFC 9457) in the same form and reveals nothing internal."""
 
+import json
 import re
+from typing import Any
 
 import pytest
 from django.db import InterfaceError, OperationalError
@@ -9,16 +11,17 @@ from rest_framework.exceptions import Throttled
 from rest_framework.test import APIClient
 
 from orders.access import api_tokens
-from orders.api.problems import PROBLEMS
 from orders.models import ApiToken
 from orders.services import placing
 from orders.shop import catalogue
 from tests.support.order_bodies import order_body
-from tests.web.helpers import ORDERS, assert_problem
+from tests.web.helpers import ORDERS, assert_problem, place, run_submission
 
 pytestmark = pytest.mark.django_db
 
 PRODUCTS = "/api/v1/products"
+QUEUE = "/api/v1/response-queues/replies/messages"
+PROBLEM = "application/problem+json"
 
 
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v2/orders", "/api/v1/orders/", "/api/v1"])
@@ -27,12 +30,22 @@ def test_an_unknown_url_is_not_found(anybody: APIClient, method: str, path: str)
     assert_problem(getattr(anybody, method)(path), "not_found")
 
 
+@pytest.mark.parametrize("path", ["/api", "/API/v1/orders", "/Api/"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_misspelt_url_of_the_api_is_not_found(
+    anybody: APIClient, settings: Any, debug: bool, path: str
+) -> None:
+    settings.DEBUG = debug
+    for method in ("GET", "POST", "FOO"):
+        assert_problem(anybody.generic(method, path), "not_found")
+
+
 def test_an_unknown_url_outside_the_api_gets_an_html_page(client: Client) -> None:
     response = client.get("/nothing-here")
     assert (response.status_code, response["Content-Type"].partition(";")[0]) == (404, "text/html")
 
 
-@pytest.mark.parametrize("method", ["put", "patch", "delete", "options"])
+@pytest.mark.parametrize("method", ["put", "patch", "delete"])
 def test_a_refused_method_lists_the_allowed_methods(ada: APIClient, method: str) -> None:
     response = getattr(ada, method)(ORDERS)
     assert_problem(response, "method_not_allowed")
@@ -41,6 +54,25 @@ def test_a_refused_method_lists_the_allowed_methods(ada: APIClient, method: str)
 
 def test_another_response_format_is_refused(ada: APIClient) -> None:
     assert_problem(ada.get(ORDERS, headers={"Accept": "text/csv"}), "not_acceptable")
+
+
+@pytest.mark.parametrize("accept", [PROBLEM, f"text/csv, {PROBLEM}", f"{PROBLEM}; q=0.9"])
+def test_whoever_accepts_problems_is_never_refused_for_it(ada: APIClient, accept: str) -> None:
+    order = place(ada, reply_to="replies")
+    run_submission()
+    headers = {"Accept": accept}
+    for path in (ORDERS, order["links"]["self"], PRODUCTS, QUEUE, "/api/schema/"):
+        assert ada.get(path, headers=headers).status_code == 200, path
+    (message,) = ada.get(QUEUE).json()["results"]
+    assert ada.delete(f"{QUEUE}/{message['id']}", headers=headers).status_code == 204
+    assert_problem(ada.delete(f"{QUEUE}/{message['id']}", headers=headers), "not_found")
+    assert ada.post(ORDERS, order_body(), headers=headers)["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("kind", ["*/*", "application/*", "*/json", "*"])
+def test_a_range_of_media_types_is_none_that_a_body_has(ada: APIClient, kind: str) -> None:
+    response = ada.post(ORDERS, json.dumps(order_body()), content_type=kind)
+    assert_problem(response, "unsupported_media_type")
 
 
 @pytest.mark.parametrize(
@@ -113,14 +145,6 @@ def test_a_rate_limit_says_when_to_retry(anybody: APIClient, monkeypatch: pytest
 
 def test_a_wrong_host_name_is_a_problem_too(anybody: APIClient) -> None:
     assert_problem(anybody.get(PRODUCTS, headers={"Host": "evil.example"}), "malformed_request")
-
-
-def test_every_problem_has_a_page_at_its_type(anybody: APIClient) -> None:
-    for code, problem in PROBLEMS.items():
-        page = anybody.get(f"/api/problems/{code}")
-        assert (page.status_code, page["Content-Type"]) == (200, "text/plain; charset=utf-8")
-        assert f"{code} ({problem.status})" in page.text
-    assert_problem(anybody.get("/api/problems/nothing"), "not_found")
 
 
 def test_a_valid_request_id_is_kept(anybody: APIClient) -> None:

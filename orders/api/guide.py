@@ -1,0 +1,68 @@
+"""How a client begins: the text at the top of the API's documentation."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from orders.access.api_tokens import DAYS
+from orders.api.documentation import NEW_ORDER, is_open_to_clients
+
+TOKEN = """
+### Get a token
+
+Whoever runs this installation creates it for an account, and sees it once:
+
+```sh
+manage.py token NAME --scope orders
+```
+
+Any token may read what its account may see. `--scope orders` also lets it place and cancel the account's orders. It
+lasts {days} days unless `--days` says otherwise, and ends when the account's password changes. Operators create theirs
+in the console, at [API tokens]({tokens}).
+
+### Send it
+
+Send `Authorization: Token sas_…` with every request. To try the operations on this page, choose *Authorize* and enter
+`Token sas_…`.
+"""
+
+FIRST_ORDER = """
+### Place a first order
+
+```sh
+curl -i {url} \\
+  -H "Authorization: Token $TOKEN" \\
+  -H "Idempotency-Key: my-first-order" \\
+  -H "Content-Type: application/json" \\
+  -d @- <<'END'
+{order}
+END
+```
+
+The answer is 202 with the order's address in `Location`: from then on the order is safe, and you can follow it there.
+If no answer reaches you, send the same request again. With the same key it is the same order.
+"""
+
+ERRORS = """
+### Errors
+
+Every answer that is no success is `application/problem+json` (RFC 9457). Its `code` never changes, `retryable` says
+whether the same request may succeed later, and `type` leads to a page that explains it: one of [these]({problems}).
+"""
+
+
+def add_guide(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Adds the guide to the description of the OpenAPI document."""
+    result["info"]["description"] = "\n".join([result["info"]["description"], *guide()])
+    return result
+
+
+def guide() -> list[str]:
+    """The parts of the guide. An order is in it where clients may place that kind of order."""
+    parts = [TOKEN.format(days=DAYS, tokens=reverse("console:tokens"))]
+    if is_open_to_clients():
+        url = settings.CONFIG.public_url + reverse("api:orders")
+        parts.append(FIRST_ORDER.format(url=url, order=json.dumps(NEW_ORDER, indent=2)))
+    return [*parts, ERRORS.format(problems=reverse("api:problems"))]
