@@ -123,7 +123,7 @@ def test_a_full_server_drops_who_is_waiting_and_then_refuses_but_ends_no_request
         with server.connect() as refused:
             answer = read_answer(refused)
             assert_problem(answer, "unavailable")
-            assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+            assert (answer.status, int(answer.headers["retry-after"]) > 0) == (503, True)
         for order_id in set(order_ids):
             happen(order_id)
         assert all(stream and stream.next_version() for stream in streams)
