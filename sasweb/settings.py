@@ -256,6 +256,7 @@ SPECTACULAR_SETTINGS = {
             "name": "callbacks",
             "description": "For remote services that answer a call later, not for clients.",
         },
+        {"name": "webhooks", "description": "What we post to a url of the operators."},
     ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -264,6 +265,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "orders.api.schema.say_null_plainly",
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
         "orders.api.webhook_documentation.add_key",
@@ -278,11 +280,12 @@ SPECTACULAR_SETTINGS = {
         "BulkActionState": "orders.api.enumerations.BULK_STATES",
         "EventKind": "orders.api.enumerations.EVENT_KINDS",
         "Goal": "orders.api.enumerations.GOALS",
-        "MessageKind": "orders.api.enumerations.MESSAGE_KINDS",
         "OrderState": "orders.api.enumerations.ORDER_STATES",
+        "Reason": "orders.api.enumerations.REASONS",
         "Situation": "orders.api.enumerations.SITUATIONS",
         "StageState": "orders.api.enumerations.STAGE_STATES",
         "StepState": "orders.api.enumerations.STEP_STATES",
+        "WaitingFor": "orders.api.enumerations.WAITING_FOR",
     },
 }
 

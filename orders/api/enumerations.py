@@ -9,8 +9,9 @@ from orders.vocabulary import (
     EventKind,
     Goal,
     ProcessState,
-    StatusKind,
+    Reason,
     StepStatus,
+    WaitingFor,
 )
 from orders.wording.customers.stages import STATES
 
@@ -21,8 +22,9 @@ BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
 EVENT_KINDS = list(EventKind)
 GOALS = list(Goal)
-MESSAGE_KINDS = list(StatusKind)
 ORDER_STATES = list(ProcessState)
+REASONS = list(Reason)
 SITUATIONS = list(Situation)
 STAGE_STATES = list(STATES)
 STEP_STATES = list(StepStatus)
+WAITING_FOR = list(WaitingFor)

@@ -55,9 +55,24 @@ class StepName(serializers.CharField):
 
 def step_names() -> list[str]:
     """The names of the steps of all orders that clients may place."""
+    return sorted({name for name, _ in open_steps()})
+
+
+def open_steps() -> list[tuple[str, str]]:
+    """The steps of all orders that clients may place: the name of each, and its word for being declined."""
     open_kinds = {kind.name for kind in registry.kinds() if kind.is_open_to_clients}
     workflows = [workflow for workflow in registry.workflows().values() if workflow.name in open_kinds]
-    return sorted({step.name for workflow in workflows for step in workflow.steps})
+    return [(step.name, step.declined_as) for workflow in workflows for step in workflow.steps]
+
+
+class StatusWord(serializers.CharField):
+    """What a message says of its order. The document lists what the steps of today's workflows may say."""
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """What the OpenAPI document adds."""
+        words = [*StatusKind, *sorted(declined_as for _, declined_as in open_steps())]
+        return {"x-extensible-enum": list(dict.fromkeys(words))}
 
 
 class MoneyOut(Out):
@@ -85,7 +100,7 @@ class OrderLinksOut(LinkOut):
         return {**super().get_fields(), **{name: serializers.CharField(required=False) for name in names}}
 
 
-class ErrorOut(Out):
+class FailureOut(Out):
     """Why something failed. `waits_for` says who can fix it, for example `customer`."""
 
     sparse = ("waits_for",)
@@ -119,7 +134,7 @@ class StepOut(Out):
     started_at = serializers.DateTimeField(allow_null=True)
     completed_at = serializers.DateTimeField(allow_null=True)
     not_before = serializers.DateTimeField(required=False)
-    error = ErrorOut(required=False)
+    error = FailureOut(required=False)
 
 
 class OrderOut(Out):
@@ -151,7 +166,7 @@ class OrderOut(Out):
     total = MoneyOut(allow_null=True)
     lines = LineOut(many=True)
     steps = StepOut(many=True)
-    error = ErrorOut(required=False)
+    error = FailureOut(required=False)
     links = serializers.SerializerMethodField()
 
     @extend_schema_field(OrderLinksOut)
@@ -202,7 +217,7 @@ class EventOut(Out):
     kind = serializers.ChoiceField(choices=list(EventKind))
     step = StepName(allow_blank=True, help_text="Empty if it is about the whole order.")
     attempt = serializers.IntegerField()
-    error = ErrorOut(required=False)
+    error = FailureOut(required=False)
     waiting_until = serializers.DateTimeField(required=False)
     reason = serializers.ChoiceField(choices=list(Reason), required=False)
 
@@ -217,7 +232,7 @@ class MessageOut(Out):
 
     id = serializers.IntegerField()
     order_id = serializers.UUIDField()
-    kind = serializers.ChoiceField(choices=list(StatusKind))
+    kind = StatusWord()
     posted_at = serializers.DateTimeField()
     body = serializers.JSONField()
 

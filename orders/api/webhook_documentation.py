@@ -37,7 +37,7 @@ ALERT = OpenApiWebhook(
             "Posted to the url in `ALERT_WEBHOOK_URL` when alerts open. It comes at least once: every attempt has the "
             "same `Idempotency-Key`, and another follows unless the answer is a success. Redirects are not followed."
         ),
-        tags=["operators"],
+        tags=["webhooks"],
         request=AlertNoticeOut,
         responses={"2XX": OpenApiResponse(description="You have the notice.")},
     ),

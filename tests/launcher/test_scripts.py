@@ -14,8 +14,9 @@ FAKE_PYTHON = r"""#!/bin/sh
 echo "$*" >>"$CALLS"
 case "$*" in
     *version_info*3,\ 1[12]*) exit 0 ;;
-    "-m venv --clear -- "*) mkdir -p "$5/bin"; rm -f "$5/requirements.stamp"; cp "$0" "$5/bin/python" ;;
+    "-m venv --clear -- "*) mkdir -p "$5/bin"; rm -f "$5"/*.stamp; cp "$0" "$5/bin/python"; cp "$0" "$5/bin/npm" ;;
     "-m pip install"*) [ -z "${PIP_FAILS:-}" ] || exit 1 ;;
+    "ci "*) [ -z "${NPM_FAILS:-}" ] || exit 1 ;;
 esac
 """
 
@@ -28,6 +29,10 @@ class Checkout:
         shutil.copytree(PROJECT / "bin", self.root / "bin")
         (self.root / "requirements.txt").write_text("one")
         (self.root / "requirements-django6.txt").write_text("six")
+        self.clients = self.root / "tests" / "generated_clients"
+        self.clients.mkdir(parents=True)
+        for name in ("requirements.txt", "package.json", "package-lock.json"):
+            (self.clients / name).write_text("one")
         self.python = folder / "fake python"
         self.write_python(FAKE_PYTHON)
         self._calls = folder / "calls"
@@ -101,6 +106,37 @@ def test_django_6_has_an_environment_of_its_own(checkout: Checkout) -> None:
     (checkout.root / "requirements-django6.txt").write_text("six.one")
     checkout.run("test", "tests/unit", DJANGO="6")
     assert (checkout.makes, checkout.installs) == (0, 2)
+
+
+def test_the_generators_of_clients_are_installed_once_when_their_tests_are_asked_for(
+    checkout: Checkout,
+) -> None:
+    checkout.run("test", "tests/unit")
+    assert not (checkout.root / ".venv-clients").exists()
+    checkout.run("test", "tests/generated_clients")
+    home = checkout.root / ".venv-clients"
+    assert checkout.calls[:3] == [
+        f"-m venv --clear -- {home}",
+        "-m pip install -qq --disable-pip-version-check --no-input --require-hashes -r "
+        f"{checkout.clients}/requirements.txt",
+        f"ci --prefix {home} --ignore-scripts --no-audit --no-fund --loglevel=error",
+    ]
+    assert checkout.calls[3].endswith("/.venv/bin/python -m pytest tests/generated_clients")
+    checkout.run("test", "tests/generated_clients/test_generated_clients.py")
+    assert (checkout.makes, checkout.installs) == (0, 0)
+    (checkout.clients / "package-lock.json").write_text("two")
+    checkout.run("test", "tests/generated_clients")
+    assert (checkout.makes, checkout.installs) == (1, 1)
+
+
+def test_generators_that_npm_did_not_install_are_reported_and_installed_again(checkout: Checkout) -> None:
+    checkout.run("up")
+    failed = checkout.run("test", "tests/generated_clients", NPM_FAILS="yes")
+    assert failed.returncode == 1
+    assert failed.stderr.endswith("sasweb: the packages of npm could not be installed; the reason is above\n")
+    assert [call for call in checkout.calls if "-m pytest" in call] == []
+    assert checkout.run("test", "tests/generated_clients").returncode == 0
+    assert (checkout.makes, checkout.installs) == (1, 1)
 
 
 def test_a_failed_installation_is_repeated_from_the_beginning(checkout: Checkout) -> None:

@@ -4,6 +4,7 @@ import http.server
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ FILES_OF_ONE_PYTHON = 8
 
 
 LOCK, WITH_DJANGO_6 = "requirements.txt", "requirements-django6.txt"
+CLIENTS = "tests/generated_clients/"
 
 
 def lock(name: str = LOCK) -> dict[str, tuple[Requirement, list[str]]]:
@@ -37,7 +39,7 @@ def installed() -> dict[str, tuple[Requirement, list[str]]]:
     return lock() | (lock(WITH_DJANGO_6) if django.VERSION >= (6,) else {})
 
 
-@pytest.mark.parametrize("name", [LOCK, WITH_DJANGO_6])
+@pytest.mark.parametrize("name", [LOCK, WITH_DJANGO_6, f"{CLIENTS}requirements.txt"])
 def test_every_package_of_the_lock_has_one_version_and_hashes(name: str) -> None:
     for package, hashes in lock(name).values():
         assert [specifier.operator for specifier in package.specifier] == ["=="], package
@@ -50,9 +52,21 @@ def test_the_lock_has_the_files_of_other_platforms(name: str) -> None:
     assert len(lock()[name][1]) > FILES_OF_ONE_PYTHON
 
 
-def test_the_lock_has_what_the_project_asks_for() -> None:
-    pinned = lock()
-    lines = (PROJECT / "requirements.in").read_text().splitlines()
+def test_every_package_of_npm_has_one_version_and_a_hash_and_comes_from_no_registry_in_particular() -> None:
+    packages = json.loads((PROJECT / f"{CLIENTS}package-lock.json").read_text())["packages"]
+    assert packages.pop("")["devDependencies"].keys() <= {
+        name.removeprefix("node_modules/") for name in packages
+    }
+    for name, package in packages.items():
+        assert re.fullmatch(r"[\w.-]+", package["version"]), name
+        assert package["integrity"].startswith("sha512-"), name
+        assert "resolved" not in package, name
+
+
+@pytest.mark.parametrize("folder", ["", CLIENTS])
+def test_the_lock_has_what_the_project_asks_for(folder: str) -> None:
+    pinned = lock(f"{folder}{LOCK}")
+    lines = (PROJECT / f"{folder}requirements.in").read_text().splitlines()
     for requirement in [
         Requirement(line.partition("#")[0]) for line in lines if line.partition("#")[0].strip()
     ]:

@@ -30,10 +30,14 @@ def document(client: Client) -> dict[str, Any]:
 
 def test_orders_come_first_and_every_group_says_what_it_is(document: dict[str, Any]) -> None:
     names = [tag["name"] for tag in document["tags"]]
-    assert names == ["orders", "products", "response queues", "operators", "callbacks"]
+    assert names == ["orders", "products", "response queues", "operators", "callbacks", "webhooks"]
     assert all(tag["description"].endswith(".") for tag in document["tags"])
     used = {
-        tag for path in document["paths"].values() for operation in path.values() for tag in operation["tags"]
+        tag
+        for part in ("paths", "webhooks")
+        for path in document[part].values()
+        for operation in path.values()
+        for tag in operation["tags"]
     }
     assert used == set(names)
 

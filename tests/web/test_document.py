@@ -126,12 +126,32 @@ def test_an_answer_is_either_a_result_or_a_refusal(document: Mapping[str, Any]) 
 
 def test_closed_sets_are_enumerations(document: Mapping[str, Any]) -> None:
     assert schema_of(document, "EventKind")["enum"] == list(EventKind)
-    assert schema_of(document, "MessageKind")["enum"] == list(StatusKind)
     assert schema_of(document, "ActResult")["enum"] == ["done", "already"]
     assert schema_of(document, "Problem")["properties"]["code"]["enum"] == list(PROBLEMS)
     step = schema_of(document, "Step")["properties"]["name"]
     assert "capture-payment" in step["x-extensible-enum"]
     assert "enum" not in step  # another release may have other steps
+
+
+def test_a_message_may_say_what_a_step_has_for_being_declined(document: Mapping[str, Any]) -> None:
+    kind = schema_of(document, "Message")["properties"]["kind"]
+    assert kind == {"type": "string", "x-extensible-enum": [*StatusKind, "payment_declined"]}
+
+
+def test_it_says_plainly_what_may_be_null(document: Mapping[str, Any]) -> None:
+    members = schema_of(document, "Order")["properties"]
+    for name, component in (("waiting_for", "WaitingFor"), ("total", "Money")):
+        assert members[name] == {"anyOf": [{"$ref": f"#/components/schemas/{component}"}, {"type": "null"}]}
+    assert "NullEnum" not in document["components"]["schemas"]
+
+
+def test_no_tag_has_both_operations_and_webhooks(document: Mapping[str, Any]) -> None:
+    operations, webhooks = (
+        {tag for path in document[part].values() for operation in path.values() for tag in operation["tags"]}
+        for part in ("paths", "webhooks")
+    )
+    assert webhooks
+    assert operations & webhooks == set()  # openapi-generator makes a class of each, and the last one stays
 
 
 def test_every_operation_with_a_body_may_refuse_its_size_and_type(operations: Mapping[str, Any]) -> None:
