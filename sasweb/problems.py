@@ -1,4 +1,4 @@
-"""Problems (RFC 9457): what the API answers where it is no success, in one form for Django and for the server below it.
+"""Problems (RFC 9457): the API's unsuccessful responses, in one form for Django and for the server below it.
 
 Those that the server itself answers with are here, the others in `orders.api.problems`.
 """

@@ -57,6 +57,7 @@ PENDING_ORDER = {
         "self": f"/api/v1/orders/{ORDER_ID}",
         "events": f"/api/v1/orders/{ORDER_ID}/events",
         "progress": f"/api/v1/orders/{ORDER_ID}/progress",
+        "stream": f"/api/v1/orders/{ORDER_ID}/stream",
     },
 }
 
@@ -141,7 +142,7 @@ PLACE_ORDER: dict[str, Any] = {
             "In how many seconds a change is likely; left out once the order has finished.",
             response=True,
             type="integer",
-            minimum=0,
+            minimum=1,
         ),
         _header(
             "Idempotent-Replayed",
@@ -190,7 +191,7 @@ FOLLOW_ORDER: dict[str, Any] = {
     "description": (
         "Server-sent events: at once, and after each change, an event `order`. Its data is the order as `get_order` "
         "sends it, and its ID is the version. The stream ends after a minute. Reconnect with the last ID as "
-        "`Last-Event-ID`, after the milliseconds in `retry`: you then get nothing until there is a newer version. "
+        "`Last-Event-ID`, after the milliseconds in `retry`: you then receive the next newer version. "
         "After the last event of a finished order comes an event `end`, and whoever reconnects with its ID gets status "
         "204: do not reconnect. If too many streams are open already, the response is 429 with `Retry-After`."
     ),

@@ -187,7 +187,7 @@ class Strict(serializers.Serializer[Any]):
 
     may_be_left_out: ClassVar[bool] = False
     takes_others: ClassVar[bool] = False
-    default_error_messages = {"unknown": "Unknown field."}
+    default_error_messages = {"unknown": "Unknown field.", "invalid": "This must be an object."}
 
     @classmethod
     def read(cls, data: Any) -> Any:

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from orders.access.api_tokens import DAYS
 from orders.api.documentation import NEW_ORDER, is_open_to_clients
+from orders.api.rate_limits import POLICIES
 
 TOKEN = """
 ### Get a token
@@ -18,9 +19,9 @@ Whoever runs this installation creates it for an account, and sees it once:
 manage.py token NAME --scope orders
 ```
 
-Any token may read what its account may see. `--scope orders` also lets it place and cancel the account's orders. It
-lasts {days} days unless `--days` says otherwise, and ends when the account's password changes. Operators create theirs
-in the console, at [API tokens]({tokens}).
+Any token may read what its account may see. `--scope orders` also lets it place, pay for and cancel the account's
+orders. It lasts {days} days unless `--days` says otherwise, and ends when the account's password changes. Operators
+create theirs in the console, at [API tokens]({tokens}).
 
 ### Send it
 
@@ -42,14 +43,23 @@ END
 ```
 
 The answer is 202 with the order's address in `Location`: from then on the order is safe, and you can follow it there.
-If no answer reaches you, send the same request again. With the same key it is the same order.
+If no answer reaches you, send the same request again: the same key always means the same order.
 """
 
 ERRORS = """
 ### Errors
 
-Every answer that is no success is `application/problem+json` (RFC 9457). Its `code` never changes, `retryable` says
+Every unsuccessful response is `application/problem+json` (RFC 9457). Its `code` never changes, `retryable` says
 whether the same request may succeed later, and `type` leads to a page that explains it: one of [these]({problems}).
+"""
+
+LIMITS = """
+### Limits
+
+`RateLimit-Policy` names the limits that a request counted for, and `RateLimit` says how many requests are left. Beyond
+that the answer is 429, with `Retry-After`. The limits are:
+
+{limits}
 """
 
 
@@ -65,4 +75,5 @@ def guide() -> list[str]:
     if is_open_to_clients():
         url = settings.CONFIG.public_url + reverse("api:orders")
         parts.append(FIRST_ORDER.format(url=url, order=json.dumps(NEW_ORDER, indent=2)))
-    return [*parts, ERRORS.format(problems=reverse("api:problems"))]
+    limits = "\n".join(f"- `{name}`: {meaning}" for name, meaning in POLICIES.items())
+    return [*parts, ERRORS.format(problems=reverse("api:problems")), LIMITS.format(limits=limits)]

@@ -23,6 +23,7 @@ from orders.selectors.customer_order import CustomerOrder
 from sasweb.holding import Part
 
 MEDIA_TYPE = "text/event-stream"
+CONTENT_TYPE = f"{MEDIA_TYPE}; charset=utf-8"
 END = b"event: end\ndata: {}\n\n"
 
 
@@ -52,7 +53,7 @@ class OrderStream(WaitingView):
             read = partial(_read, request, order_id, customer_id)
             hold_open(request, order_id, version=order.version, read=read)
         body = b"" if is_known else part.body
-        return HttpResponse(body, content_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+        return HttpResponse(body, content_type=CONTENT_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
 def _read(request: Request, order_id: UUID, customer_id: int | None) -> Part:

@@ -48,9 +48,7 @@ HEADERS = {
     RATE_LIMIT_POLICY: {
         "description": (
             "The limits that the request counted for: `q` requests at once, and as many again every `w` seconds, "
-            "spread evenly. Their names: "
-            + "; ".join(f"`{name}`, {meaning}" for name, meaning in POLICIES.items())
-            + "."
+            "spread evenly. The top of this document says what each counts."
         ),
         "schema": {"type": "string"},
         "example": '"orders.token";q=300;w=60, "orders.account";q=600;w=60',

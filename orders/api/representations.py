@@ -89,11 +89,12 @@ class LinkOut(Out):
 
 
 class OrderLinksOut(LinkOut):
-    """The URLs of an order, its history, and what its customer reads of it. The others are there while the order waits
-    for its customer: where she changes what was declined."""
+    """The URLs of an order, its history, what its customer reads of it, and its stream. The others are there while the
+    order waits for its customer: where to change what was declined."""
 
     events = serializers.CharField()
     progress = serializers.CharField()
+    stream = serializers.CharField()
 
     def get_fields(self) -> dict[str, Any]:
         names = (name for kind in registry.kinds() for name in kind.client_links)
@@ -177,6 +178,7 @@ class OrderOut(Out):
             "self": order_url(order.id),
             "events": order_link("order-events", order.id),
             "progress": order_link("order-progress", order.id),
+            "stream": order_link("order-stream", order.id),
             **{name: reverse(f"api:{url}", args=[order.id]) for name, url in own.items()},
         }
 
@@ -207,7 +209,7 @@ class ProgressOut(Out):
 
 
 class EventOut(Out):
-    """An event in an order's history. `error` is present after a failure, `waiting_until` if the order waits since then
+    """An event in an order's history. `error` is present where a step failed for good or was declined, `waiting_until` if the order waits since then
     and that has a deadline, and `reason` if its cancellation was requested."""
 
     sparse = ("error", "waiting_until", "reason")

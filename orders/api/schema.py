@@ -59,7 +59,7 @@ PROBLEM_SCHEMA = {
 
 
 REQUEST_ID = {
-    "description": "The ID of the request, which is also in our log: yours, if you sent one of this form.",
+    "description": "The ID of the request, which our log has too. If you send one of this form, it is yours.",
     "required": True,
     "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
 }

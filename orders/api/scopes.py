@@ -1,5 +1,6 @@
 """What a token may do: each view names the scope that its acts need. Reading needs the scope that every token has."""
 
+from collections.abc import Container
 from typing import Any
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission
@@ -19,7 +20,7 @@ class MissingScopeError(Exception):
             scope for scope in TokenScope if scope in {needed, *token.scopes} and scope != TokenScope.READ
         ]
         self.detail = (
-            f"This token may only {_acts_of(token)}. To {ACTS[needed]}, create one with the scope `{needed}`: "
+            f"This token has {_named(token.scopes)}. To {ACTS[needed]}, create one with the scope `{needed}`: "
             f"`manage.py token {token.user.get_username()} --scope {' '.join(scopes)}`."
         )
 
@@ -56,6 +57,6 @@ def require(request: Request, needed: TokenScope) -> None:
         raise MissingScopeError(needed, token=token)
 
 
-def _acts_of(token: Any) -> str:
-    acts = [ACTS[scope] for scope in TokenScope if scope in token.scopes]
-    return acts[0] if len(acts) == 1 else f"{', '.join(acts[:-1])}, and {acts[-1]}"
+def _named(scopes: Container[str]) -> str:
+    names = [f"`{scope}`" for scope in TokenScope if scope in scopes]
+    return f"only the scope {names[0]}" if len(names) == 1 else f"the scopes {', '.join(names)}"

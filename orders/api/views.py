@@ -111,7 +111,7 @@ class OrderCancellation(APIView):
         except NoSuchOrderError as error:  # it is archived
             raise ProblemError("cannot_be_cancelled") from error
         if result.status is ResultStatus.REFUSED:
-            raise ProblemError("cannot_be_cancelled")
+            raise ProblemError("cannot_be_cancelled", result.message)
         return _render_order(_order(order_id, client), status=202)
 
 
@@ -211,12 +211,15 @@ class QueueMessage(APIView):
         return Response(status=204)
 
 
+NO_SUCH_URL = "There is no such url. /api/docs/ lists those that there are; none of them ends with a slash."
+
+
 class UnknownRoute(APIView):
     """Responds with `not_found` to any other URL under /api/."""
 
     @extend_schema(exclude=True)
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        raise NotFound
+        raise ProblemError("not_found", NO_SUCH_URL)
 
     @property
     def default_response_headers(self) -> dict[str, str]:

@@ -32,14 +32,14 @@ ALERT = OpenApiWebhook(
     name="alert",
     decorator=extend_schema(
         operation_id="notice_alert",
-        summary="Learn of new alerts",
+        summary="Receive new alerts",
         description=(
             "Posted to the url in `ALERT_WEBHOOK_URL` when alerts open. It comes at least once: every attempt has the "
             "same `Idempotency-Key`, and another follows unless the answer is a success. Redirects are not followed."
         ),
         tags=["webhooks"],
         request=AlertNoticeOut,
-        responses={"2XX": OpenApiResponse(description="You have the notice.")},
+        responses={"2XX": OpenApiResponse(description="You have received the notice.")},
     ),
 )
 

@@ -35,7 +35,9 @@ def test_a_token_may_only_read_unless_it_is_given_scopes() -> None:
     plain = run("token", "olga")
     assert scopes_of(plain.out) == ["read"]
     assert re.fullmatch(r"for read; expires on \d{4}-\d\d-\d\d\n", plain.err)
-    wide = run("token", "olga", "--scope", "priority", "orders", "--days", 7, "--label", "the till")
+    wide = run(
+        "token", "olga", "--scope", "priority", "--scope", "orders", "--days", 7, "--label", "the till"
+    )
     assert scopes_of(wide.out) == ["read", "orders", "priority"]
     assert AuditEntry.objects.filter(act="token-create", target="olga").count() == 2
 

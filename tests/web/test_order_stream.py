@@ -75,7 +75,7 @@ def test_a_reader_gets_the_order_and_each_later_state_of_it(
     shared: Server, ada: APIClient, order_id: UUID, follow: Follow
 ) -> None:
     stream = follow(shared, order_id, ada, Accept="text/event-stream")
-    assert (stream.status, stream.headers["content-type"]) == (200, "text/event-stream")
+    assert (stream.status, stream.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
     assert (stream.headers["cache-control"], stream.headers["x-accel-buffering"]) == ("no-store", "no")
     assert "content-length" not in stream.headers and stream.headers["x-request-id"]
     first = stream.next()
@@ -189,7 +189,7 @@ def test_under_a_server_that_holds_nothing_a_stream_has_the_current_state_only(
 ) -> None:
     response = ada.get(path(order_id))
     version = order_selectors.order_version(order_id)
-    assert (response.status_code, response["Content-Type"]) == (200, "text/event-stream")
+    assert (response.status_code, response["Content-Type"]) == (200, "text/event-stream; charset=utf-8")
     assert response.content.startswith(f"id: {version}\nevent: order\ndata: {{".encode())
     assert ada.get(path(order_id), headers={"Last-Event-ID": version}).content == b""
     scope: dict[str, Any] = {}

@@ -47,6 +47,7 @@ class Command(ActingCommand):
         parser.add_argument("name", nargs="?", help="the account's name; --list lists all tokens without it")
         parser.add_argument(
             "--scope",
+            action="extend",
             nargs="+",
             choices=[scope.value for scope in TokenScope],
             default=[],
