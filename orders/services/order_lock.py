@@ -21,10 +21,15 @@ def operator(name: str) -> Actor:
 
 
 def lock_order(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
-    """Locks an order until the transaction ends, and reads its steps. Raises `NoSuchOrderError`."""
+    """Locks an order until the transaction ends, and reads its steps. Raises `NoSuchOrderError`.
+
+    A scheduler passes by an order that is locked, and would come back to it with its next poll only. So the schedulers
+    are woken when the transaction ends, also if nothing was changed.
+    """
     row = state_store.lock_one(order_id)
     if row is None:
         raise NoSuchOrderError(f"Order {order_id} is not in the state store.")
+    wake(Topic.SCHEDULER)
     return row, state_store.steps_of([order_id])[order_id]
 
 

@@ -17,6 +17,8 @@ from orders.engine.runtime import listener as listener_module
 from orders.engine.runtime.listener import Listener
 from orders.engine.runtime.sql import fetch
 from orders.models import StatusMessage
+from orders.services import customers
+from orders.services.act_results import ResultStatus
 from tests.engine.test_shift import an_overdue_order
 from tests.support.factories import make_order
 from tests.support.roles import a_scheduler
@@ -98,6 +100,14 @@ def test_a_pass_that_wakes_twice_is_heard_once(ear: Ear) -> None:
         wake(Topic.AGENTS)
     wake(Topic.SUBMISSION)
     assert ear.hear(2) == ["agents", "submission"]
+
+
+def test_an_act_that_changes_nothing_wakes_the_scheduler_that_has_passed_by_its_order(ear: Ear) -> None:
+    order = make_order()
+    result = customers.resolve(order_id=order.pk, changes={}, by="ada")
+    assert result.status is ResultStatus.ALREADY
+    wake(Topic.SUBMISSION)
+    assert ear.hear(2) == ["scheduler", "submission"]
 
 
 def test_several_topics_take_one_statement_and_no_topic_takes_none(
