@@ -1,5 +1,6 @@
 """An order is cancelled wherever it is: on the submission queue, set aside, or just being inserted (S2, S3, C10)."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -7,16 +8,19 @@ import pytest
 
 from orders.models import (
     Alert,
+    AuditEntry,
     OrderProcess,
     SetAside,
     StepState,
     SubmissionMessage,
 )
 from orders.services.act_results import ResultStatus
+from orders.services.operators import order_acts
 from orders.services.order_changes import compensate_order, replay_submission
 from orders.services.order_lock import NoSuchOrderError
 from orders.shop.models import Product
 from tests.services.cancelled_orders import ALREADY, DONE, cancelled, status_bodies, to_its_end, was_closed
+from tests.services.operated_orders import OLGA
 from tests.support.finished_orders import archive
 from tests.support.roles import (
     alerts_of,
@@ -183,6 +187,21 @@ def test_a_cancellation_finds_an_order_that_is_just_being_replayed(new_session: 
     operator.commit()
     assert cancelling.result(timeout=PATIENCE) is DONE
     assert SubmissionMessage.objects.get().goal == "compensate"
+
+
+@pytest.mark.parametrize("body", [{}, {"total": 1}], ids=["inserted", "set aside"])
+def test_an_operator_cancels_an_order_that_is_inserted_or_set_aside_while_she_looks_for_it(
+    new_session: NewSession, body: dict[str, Any]
+) -> None:
+    order_id = post(**body)
+    look = partial(order_acts.compensate, order_id=order_id, actor=OLGA, reason="by phone", typed="cancel")
+    with held(new_session(), look, at='FROM "orders_orderprocess"') as cancelling:
+        a_role().run_once()
+    assert cancelling.result(timeout=PATIENCE).status is DONE
+    assert AuditEntry.objects.get().act == "compensate"
+    assert event_of(order_id, "compensation_requested").actor_name == "olga"
+    a_role().run_once()
+    to_its_end(order_id)
 
 
 # Set aside.
