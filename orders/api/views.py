@@ -38,7 +38,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
-from orders.vocabulary import Goal, TokenScope
+from orders.vocabulary import Goal, ProcessState, TokenScope
 from orders.wording.customers.progress import progress
 
 
@@ -128,10 +128,8 @@ class OrderChange(APIView):
         client = requests.client_id(request)
         order = _order(order_id, client)
         changes = self.body.read(request.data)
-        if order.is_archived:
-            raise ProblemError(
-                "being_cancelled" if order.goal == Goal.COMPENSATE else "not_waiting_for_customer"
-            )
+        if order.is_archived or order.goal == Goal.COMPENSATE:
+            raise _unchangeable(order)
         try:
             result = customer_services.resolve(
                 order_id=order_id,
@@ -140,8 +138,7 @@ class OrderChange(APIView):
                 by=order_selectors.client_of(client),
             )
         except NoSuchOrderError as error:
-            detail = "Nothing of the order has been tried yet. Wait until `waiting_for` is `customer`."
-            raise ProblemError("not_waiting_for_customer", detail) from error
+            raise _unchangeable(_order(order_id, client)) from error
         except BadOrderError as error:
             raise invalid(str(error), pointer=requests.pointer(error.where)) from error
         if result.status is ResultStatus.REFUSED:
@@ -248,6 +245,20 @@ def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:
     if order is None:
         raise NotFound
     return order
+
+
+def _unchangeable(order: CustomerOrder) -> ProblemError:
+    """Why nothing of an order can be changed that is not inserted, is being cancelled or is archived."""
+    if order.goal == Goal.COMPENSATE:
+        return ProblemError("being_cancelled")
+    detail = ""
+    if order.state == ProcessState.PENDING:
+        detail = "Nothing of the order has been tried yet. Wait until `waiting_for` is `customer`."
+    elif order.error:
+        detail = (
+            "The order could not be inserted, and nothing of it is tried until an operator has seen to it."
+        )
+    return ProblemError("not_waiting_for_customer", detail)
 
 
 def _seconds_until_change(order: CustomerOrder) -> int | None:

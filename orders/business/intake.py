@@ -1,7 +1,7 @@
 """Turns submissions into orders of their kinds: validates them and inserts their rows (S2, S3)."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -22,6 +22,8 @@ from orders.engine.intakes import (
     RejectedSubmission,
     Submission,
 )
+from orders.engine.runtime.sql import is_database_trouble
+from orders.engine.runtime.statements import savepoint
 from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.models import Order, OrderLine
@@ -46,7 +48,7 @@ Reading: TypeAlias = Draft | FailedSubmission | RejectedSubmission
 
 @dataclass(frozen=True, kw_only=True)
 class OrderIntake:
-    """The intake of all businesses (see `orders.engine.contracts.Intake`). An order takes the newest version of the
+    """The intake of all businesses (see `orders.engine.intakes.Intake`). An order takes the newest version of the
     workflow that its submission names."""
 
     newest: Mapping[str, Workflow] = field(default_factory=registry.newest_workflows)
@@ -84,21 +86,14 @@ class OrderIntake:
         return answers
 
     def close(self, submissions: Sequence[Submission]) -> Sequence[ClosedOrder]:
-        """Keeps orders that were cancelled and cannot be inserted. One that its kind cannot read has an empty profile.
+        """Keeps orders that were cancelled and cannot be inserted, each with what can be read of it and stored.
 
-        The business inserts no rows of its own for them. Takes two statements, and one for customers.
+        The business inserts no rows of its own for them. Takes a few statements for each.
         """
         customers = _customers({key for item in submissions if (key := _client_key(item)) is not None})
-        drafts = [_readable(submission) for submission in submissions]
-        orders = [
-            _unreadable(submission) if draft is None else _order(draft)
-            for submission, draft in zip(submissions, drafts, strict=True)
-        ]
-        for submission, order in zip(submissions, orders, strict=True):
+        for submission in submissions:
             key = _client_key(submission)
-            order.customer_id = key if key in customers else None
-        Order.objects.bulk_create(orders)
-        OrderLine.objects.bulk_create(_lines([draft for draft in drafts if draft is not None]))
+            _keep(submission, key if key in customers else None)
         return [self._closed(submission) for submission in submissions]
 
     def _closed(self, submission: Submission) -> ClosedOrder:
@@ -212,6 +207,23 @@ def _readable(submission: Submission) -> Draft | None:
     return reading if isinstance(reading, Draft) else None
 
 
+def _keep(submission: Submission, customer_id: int | None) -> None:
+    """Inserts a cancelled order. What its kind reads of it may be the very thing that cannot be stored, so then it is
+    kept without."""
+    if (draft := _readable(submission)) is not None:
+        try:
+            with savepoint():
+                _insert_orders([replace(draft, customer_id=customer_id)])
+            return
+        except Exception as error:
+            if is_database_trouble(error):
+                raise
+            log.exception("a submission cannot be stored", action="close", order_id=str(submission.order_id))
+    order = _unreadable(submission)
+    order.customer_id = customer_id
+    order.save(force_insert=True)
+
+
 def _client_key(submission: Submission) -> int | None:
     """The account that a submission names, or None."""
     try:
@@ -253,9 +265,13 @@ def _customers(keys: set[int]) -> set[int]:
     return set(get_user_model().objects.filter(pk__in=keys).values_list("pk", flat=True))
 
 
-def _insert(drafts: Sequence[Draft]) -> None:
+def _insert_orders(drafts: Sequence[Draft]) -> None:
     Order.objects.bulk_create(map(_order, drafts))
     OrderLine.objects.bulk_create(_lines(drafts))
+
+
+def _insert(drafts: Sequence[Draft]) -> None:
+    _insert_orders(drafts)
     for kind in registry.kinds():
         if own := [draft for draft in drafts if draft.kind is kind]:
             kind.insert(own)

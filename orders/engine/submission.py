@@ -146,9 +146,12 @@ class Submitter:
     def _close(self, cancelled: Sequence[RejectedSubmission]) -> None:
         closed = self._intake.close([answer.submission for answer in cancelled])
         state_store.create_closed(closed)
+        reasons = state_store.compensation_reasons([order.submission.order_id for order in closed])
+        bodies = {order_id: {"reason": reason} for order_id, reason in reasons.items()}
         status.post(
-            status.Status(order.reply_to, order.submission.order_id, StatusKind.COMPENSATED)
+            status.Status(order.reply_to, order_id, StatusKind.COMPENSATED, bodies.get(order_id))
             for order in closed
+            for order_id in [order.submission.order_id]
         )
         state_store.record_events(
             self._event(answer.submission, EventKind.COMPENSATED, reason=answer.reason)

@@ -3,7 +3,8 @@
 An order belongs to somebody: every function takes the customer, and reads nothing that belongs to anybody else. Where
 she may be None, that is for operators, who read everybody's. An order is on the submission queue, in the orders
 database, set aside, or archived. `order` and `orders` look in every place, in the order in which an order moves through
-them, so that one that is moving is never missed.
+them, so that one that is moving is never missed. An order moves back only from being set aside to the queue: `order`
+looks twice, and `orders` looks into both at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +13,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Model
+import orjson
 
 from orders.engine.runtime.sql import fetch
 from orders.models import ArchivedOrder, Event, Order, SetAside, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
+    LastEvent,
     last_events,
     public_error,
     queued_order,
@@ -43,14 +45,22 @@ WAITS: Mapping[str, str] = {
 """After which events an order waits, and where their detail says until when."""
 _NEWEST = "ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
 QUEUED = f"""
-    SELECT * FROM (SELECT *, {{placed_at}} FROM orders_submissionmessage WHERE client = %(client)s::text) AS submitted
-     WHERE {{conditions}} {_NEWEST}
+    (SELECT order_id, body, posted_at, goal, NULL AS reason, NULL AS set_aside_at, placed_at
+       FROM (SELECT *, {{placed_at}} FROM orders_submissionmessage WHERE client = %(client)s::text) AS queued
+      WHERE {{conditions}} {_NEWEST})
 """
 ASIDE = f"""
-    SELECT *
-      FROM (SELECT *, {{placed_at}} FROM orders_setaside
-             WHERE client = %(client)s::text AND replayed_at IS NULL) AS submitted
-     WHERE {{conditions}} {_NEWEST}
+    (SELECT order_id, body, posted_at, NULL, reason, set_aside_at, placed_at
+       FROM (SELECT *, {{placed_at}} FROM orders_setaside
+              WHERE client = %(client)s::text AND replayed_at IS NULL) AS aside
+      WHERE {{conditions}} {_NEWEST})
+"""
+SUBMITTED = """
+    SELECT submitted.*, last.id, last.at
+      FROM ({places}) AS submitted (order_id, body, posted_at, goal, reason, set_aside_at, placed_at)
+      LEFT JOIN LATERAL (
+           SELECT id, at FROM orders_event AS event WHERE event.order_id = submitted.order_id ORDER BY id DESC LIMIT 1
+           ) AS last ON true
 """
 ARCHIVED = f"""
     SELECT * FROM orders_archivedorder WHERE customer_id = %(customer_id)s::int AND {{conditions}} {_NEWEST}
@@ -175,7 +185,7 @@ def orders(
 ) -> Page[CustomerOrder]:
     """A customer's orders before a position, or only those about a subject, newest first by the time they were placed.
 
-    An order keeps that time wherever it moves. At most five statements, whatever the `limit`.
+    An order keeps that time wherever it moves. Three statements, whatever the `limit`.
     """
     selection = Selection(
         customer_id=customer_id,
@@ -186,16 +196,7 @@ def orders(
         subject=subject,
     )
     values = {**selection.values, "client": client_of(customer_id)}
-    queued: list[SubmissionMessage] = []
-    aside: list[SetAside] = []
-    if state in (None, ProcessState.PENDING):
-        queued = list(SubmissionMessage.objects.raw(QUEUED.format(**_submitted(selection)), values))
-    if state in (None, ProcessState.ERROR):
-        aside = list(SetAside.objects.raw(ASIDE.format(**_submitted(selection)), values))
-    submitted_ids = [*(row.order_id for row in queued), *(row.order_id for row in aside)]
-    events = last_events(submitted_ids) if submitted_ids else {}
-    views = {message.order_id: _as_placed(queued_order(message, events), message) for message in queued}
-    views |= {row.order_id: _as_placed(set_aside_order(row, events), row) for row in aside}
+    views = {view.id: view for view in _submitted_orders(selection, values)}
     views |= {view.id: view for view in stored_orders(selection)}
     conditions = selection.conditions(
         order_id="order_id", subject="subject = %(subject)s::text", state="state"
@@ -211,6 +212,30 @@ def position_of(order: CustomerOrder) -> Position:
     return Position(order.placed_at, order.id)
 
 
+def _submitted_orders(selection: Selection, values: Mapping[str, Any]) -> list[CustomerOrder]:
+    """The orders on the queue, and those that were set aside.
+
+    Both places are read in one statement, because an order moves between them in both directions.
+    """
+    places = {QUEUED: ProcessState.PENDING, ASIDE: ProcessState.ERROR}
+    parts = _submitted(selection)
+    asked = [place.format(**parts) for place, state in places.items() if selection.state in (None, state)]
+    if not asked:
+        return []
+    views = []
+    for order_id, body, posted_at, goal, reason, set_aside_at, placed_at, *last in fetch(
+        SUBMITTED.format(places=" UNION ALL ".join(asked)), values
+    ):
+        events = {} if last[0] is None else {order_id: LastEvent(*last)}
+        common = {"order_id": order_id, "body": orjson.loads(body), "posted_at": posted_at}
+        if goal is None:
+            view = set_aside_order(SetAside(**common, reason=reason, set_aside_at=set_aside_at), events)
+        else:
+            view = queued_order(SubmissionMessage(**common, goal=goal), events)
+        views.append(replace(view, placed_at=placed_at))
+    return views
+
+
 def _submitted(selection: Selection) -> Mapping[str, str]:
     """The parts of a statement that reads submissions. The time at which an order was placed is in their body, if they
     are orders at all."""
@@ -222,11 +247,6 @@ def _submitted(selection: Selection) -> Mapping[str, str]:
             order_id="order_id", subject="body -> 'subject' = to_jsonb(%(subject)s::text)"
         ),
     }
-
-
-def _as_placed(view: CustomerOrder, row: Model) -> CustomerOrder:
-    """The view with the time that its row is listed by."""
-    return replace(view, placed_at=getattr(row, "placed_at"))  # noqa: B009 - an annotation
 
 
 def order_events(

@@ -1,76 +1,44 @@
 """An order is cancelled wherever it is: on the submission queue, set aside, or just being inserted (S2, S3, C10)."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from orders.engine.channels import submissions
 from orders.models import (
     Alert,
-    Order,
+    AuditEntry,
     OrderProcess,
     SetAside,
     StepState,
     SubmissionMessage,
 )
 from orders.services.act_results import ResultStatus
-from orders.services.customers import cancel
-from orders.services.operators.erasing_orders import find_orders
+from orders.services.operators import order_acts
 from orders.services.order_changes import compensate_order, replay_submission
 from orders.services.order_lock import NoSuchOrderError
 from orders.shop.models import Product
-from tests.support import replay as histories
+from tests.services.cancelled_orders import ALREADY, DONE, cancelled, status_bodies, to_its_end, was_closed
+from tests.services.operated_orders import OLGA
 from tests.support.finished_orders import archive
-from tests.support.order_bodies import EMAIL
 from tests.support.roles import (
-    a_scheduler,
     alerts_of,
-    answer,
     drain,
     event_of,
     history,
     status_kinds,
     stored,
 )
-from tests.support.submissions import BODY, Brittle, a_role, post
+from tests.support.submissions import Brittle, a_role, post
 from tests.support.two_sessions import PATIENCE, NewSession, held
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C10")]
-DONE, ALREADY = ResultStatus.DONE, ResultStatus.ALREADY
 
 
 @pytest.fixture(autouse=True)
 def product(db: None) -> None:
     Product.objects.create(sku="tidal-lines", title="Tidal Lines", artist="A", price=3900)
-
-
-def cancelled(order_id: UUID) -> ResultStatus:
-    return cancel(order_id=order_id, by="guest").status
-
-
-def to_its_end(order_id: UUID) -> None:
-    """Plays all agents until nothing moves, and fails unless the order is compensated, with nothing done."""
-    scheduler = a_scheduler()
-    for _ in range(20):
-        drain(scheduler)
-        if not answer(order=stored(order_id)):
-            break
-    assert (stored(order_id).process_state, stored(order_id).goal) == ("compensated", "compensate")
-    assert not history(order_id, "step_started")
-    assert histories.replayed([order_id]) == histories.stored([order_id])
-
-
-def was_closed(order_id: UUID) -> None:
-    """Fails unless the order has ended without ever having been inserted."""
-    process = stored(order_id)
-    assert (process.process_state, process.goal) == ("compensated", "compensate")
-    assert process.finished_at is not None
-    assert not StepState.objects.filter(process=process).exists()
-    assert not Alert.objects.filter(order_id=order_id, closed_at=None).exists()
-    assert not SetAside.objects.exists()
-    assert not SubmissionMessage.objects.exists()
-    assert histories.replayed([order_id]) == histories.stored([order_id])
 
 
 # On the queue.
@@ -221,6 +189,21 @@ def test_a_cancellation_finds_an_order_that_is_just_being_replayed(new_session: 
     assert SubmissionMessage.objects.get().goal == "compensate"
 
 
+@pytest.mark.parametrize("body", [{}, {"total": 1}], ids=["inserted", "set aside"])
+def test_an_operator_cancels_an_order_that_is_inserted_or_set_aside_while_she_looks_for_it(
+    new_session: NewSession, body: dict[str, Any]
+) -> None:
+    order_id = post(**body)
+    look = partial(order_acts.compensate, order_id=order_id, actor=OLGA, reason="by phone", typed="cancel")
+    with held(new_session(), look, at='FROM "orders_orderprocess"') as cancelling:
+        a_role().run_once()
+    assert cancelling.result(timeout=PATIENCE).status is DONE
+    assert AuditEntry.objects.get().act == "compensate"
+    assert event_of(order_id, "compensation_requested").actor_name == "olga"
+    a_role().run_once()
+    to_its_end(order_id)
+
+
 # Set aside.
 
 
@@ -239,6 +222,7 @@ def test_an_order_that_was_set_aside_is_cancelled_and_its_alert_closed() -> None
     assert kinds == ["set_aside", "compensation_requested", "compensated"]
     assert event_of(order_id, "compensated").detail["reason"].startswith("total ")
     assert status_kinds(order_id) == ["compensated"]
+    assert status_bodies(order_id) == [{"reason": "customer_cancelled"}]
     post(order_id, total=1)
     assert a_role().run_once().done["duplicates"] == 1
     assert len(alerts_of(order_id)) == 1
@@ -255,70 +239,13 @@ def test_an_order_that_was_set_aside_is_compensated_as_any_once_its_cause_is_fix
     to_its_end(order_id)
 
 
-def test_a_cancelled_order_that_cannot_be_inserted_ends_without_an_operator() -> None:
-    order_id = post(total=1)
-    assert cancelled(order_id) is DONE
-    a_role().run_once()
-    was_closed(order_id)
-    assert alerts_of(order_id) == []
-
-
-def test_a_cancelled_order_that_breaks_the_intake_ends_without_an_operator() -> None:
-    order_id, live = post(payment_method="boom"), post()
-    assert cancelled(order_id) is DONE
-    drain(a_role(intake=Brittle()))
-    was_closed(order_id)
-    assert stored(live).goal == "complete"
-
-
-BAD_BODIES: dict[str, Any] = {
-    "no object": ["an", "order"],
-    "nothing": {},
-    "no kind of order": {**BODY, "workflow": None, "lines": "all of them"},
-    "a subject too long": {**BODY, "subject": "s" * 200},
-    "a control character": {**BODY, "email": "a\x01@example.com"},
-    "an email too long": {**BODY, "email": f"{'a' * 300}@example.com"},
-    "a price too high": {**BODY, "lines": [{**BODY["lines"][0], "unit_price": 2**40}], "total": 2**41},
-    "no time": {**BODY, "placed_at": "yesterday"},
-}
-
-
-@pytest.mark.parametrize("client", ["guest", "user:4711", "nobody"])
-@pytest.mark.parametrize("body", BAD_BODIES.values(), ids=BAD_BODIES.keys())
-def test_whatever_a_cancelled_submission_holds_it_ends(body: Any, client: str) -> None:
-    order_id = UUID(int=11)
-    submissions.post(order_id=order_id, client=client, body=body)
-    for _ in range(2):
-        a_role().run_once()  # sets it aside, and then ends it
-        assert cancelled(order_id) in (DONE, ALREADY)
-    was_closed(order_id)
-    assert Order.objects.get().customer_id is None
-    archive(order_id)
-
-
-@pytest.mark.pattern("O1")
-def test_an_order_that_could_not_be_read_leaves_nothing_that_names_its_customer() -> None:
-    order_id = post(total=1)
-    a_role().run_once()
-    replay_submission(set_aside_id=SetAside.objects.get().pk, by="ada")
-    a_role().run_once()
-    cancelled(order_id)
-    assert SubmissionMessage.objects.get().body["email"] == EMAIL
-    assert [order for order, _ in find_orders(EMAIL, [])] == [order_id]  # so erasing her waits for its end
-    a_role().run_once()
-    was_closed(order_id)
-    order = Order.objects.get()
-    assert (order.email, order.data, order.title, order.attributes) == ("", {}, "", [])
-    assert find_orders(EMAIL, []) == []
-
-
 # Operators.
 
 
 @pytest.mark.pattern("O1")
 @pytest.mark.parametrize("body", [{}, {"total": 1}], ids=["on the queue", "set aside"])
 def test_an_operator_cancels_an_order_that_is_not_inserted(body: dict[str, Any]) -> None:
-    order_id = post(**body)
+    order_id = post(reply_to="app-1", **body)
     if body:
         a_role().run_once()
     result = compensate_order(order_id=order_id, by="ada", reason="asked by phone")
@@ -330,3 +257,4 @@ def test_an_operator_cancels_an_order_that_is_not_inserted(body: dict[str, Any])
     assert (again.status, again.message) == (ALREADY, "The order is already being cancelled.")
     a_role().run_once()
     to_its_end(order_id)
+    assert status_bodies(order_id) == [{"reason": "operator_requested"}]

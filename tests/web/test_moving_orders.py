@@ -1,14 +1,18 @@
 """A reader never misses an order while it is inserted, set aside or replayed."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from rest_framework.test import APIClient
 
 from orders.models import Event, OrderProcess, SetAside, SubmissionMessage
+from orders.services.customers import cancel
 from orders.services.order_changes import replay_submission
 from orders.shop.models import Product
 from tests.support.people import api_client
@@ -130,10 +134,69 @@ def test_the_version_of_an_order_is_that_of_the_data_that_come_with_it(ada: APIC
     assert [pair for pair in read if written.get(pair[0], 0) != pair[1]] == []
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_list_never_misses_an_order_inserted_meanwhile(
-    ada: APIClient, between_queries: Callable[[Any, Move], None]
+def set_aside(order_id: str, *, is_fixed: bool) -> None:
+    with removed_product(is_fixed=is_fixed):
+        run_submission()
+    assert str(SetAside.objects.get().order_id) == order_id
+
+
+@contextmanager
+def removed_product(*, is_fixed: bool) -> Iterator[None]:
+    product = Product.objects.get(sku="tidal-lines")
+    product.delete()
+    yield
+    if is_fixed:
+        product.save()
+
+
+def replayed(_: str) -> None:
+    replay_submission(set_aside_id=SetAside.objects.get(replayed_at=None).pk, by="ada")
+
+
+def cancelled(order_id: str) -> None:
+    cancel(order_id=UUID(order_id), by="guest")
+
+
+@pytest.mark.parametrize("move", ["inserted", "set aside", "replayed", "cancelled"])
+def test_a_list_never_misses_an_order_that_moves_between_any_two_statements(
+    ada: APIClient, move: str
 ) -> None:
-    order = place(ada)
-    between_queries(SetAside.objects, run_submission, "raw")
-    assert [order["id"] for order in ada.get("/api/v1/orders").json()["results"]] == [order["id"]]
+    order_id = place(ada)["id"]
+    if move in ("replayed", "cancelled"):
+        set_aside(order_id, is_fixed=True)
+    moves: dict[str, Callable[[str], None]] = {
+        "inserted": lambda _: run_submission(),
+        "set aside": partial(set_aside, is_fixed=False),
+        "replayed": replayed,
+        "cancelled": cancelled,
+    }
+    moments = 0
+    while was_listed_while(ada, order_id, moves[move], statement=moments):
+        moments += 1
+    assert moments == 4  # the token, and three statements of the list
+
+
+def was_listed_while(
+    client: APIClient, order_id: str, move: Callable[[str], None], *, statement: int
+) -> bool:
+    """Lists the orders, and has one move just before a statement. Returns whether there was such a statement. Undoes
+    the move."""
+    seen: list[str] = []
+    moved: list[int] = []
+
+    def watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if moved and moved[-1] == 0:  # a statement of the move
+            return execute(sql, params, many, context)
+        if len(seen) == statement and not moved:
+            moved.append(0)
+            move(order_id)
+            moved.append(1)
+        seen.append(sql)
+        return execute(sql, params, many, context)
+
+    with transaction.atomic():
+        with connection.execute_wrapper(watch):
+            listed = [order["id"] for order in client.get("/api/v1/orders").json()["results"]]
+        assert listed == [order_id], f"moved before {seen[statement:][:1]}"
+        transaction.set_rollback(True)
+    return bool(moved)

@@ -215,12 +215,12 @@ def test_a_page_takes_the_same_number_of_queries_whatever_its_size(
     for _ in range(2):
         inserted(ada)
     place(ada)
-    with django_assert_num_queries(6):  # the token, and five for the page
+    with django_assert_num_queries(4):  # the token, and three for the page
         assert len(ada.get(ORDERS).json()["results"]) == 3
     for _ in range(6):
         inserted(ada)
     place(ada)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(4):
         assert len(ada.get(ORDERS).json()["results"]) == 10
 
 

@@ -10,7 +10,6 @@ from rest_framework.test import APIClient
 from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, ArchivedOrder, Event, OrderProcess, SetAside, StepState
 from orders.selectors.tracked_orders import order_of_customer
-from orders.shop.models import Product
 from orders.vocabulary import TokenScope
 from orders.wording.customers.situations import situation_of
 from tests.support.factories import ago, ahead, make_reply, step_of
@@ -147,26 +146,6 @@ def test_an_archived_order_takes_no_payment(ada: APIClient, goal: str, state: st
     assert ArchivedOrder.objects.filter(pk=order.pk).exists()
     assert seen(ada, order.pk)["waiting_for"] is None
     assert_problem(pay(ada, order.pk), code)
-
-
-def test_an_order_that_is_not_inserted_yet_waits_for_no_payment(ada: APIClient) -> None:
-    order = place(ada)
-    assert order["waiting_for"] is None
-    problem = assert_problem(pay(ada, order["id"]), "not_waiting_for_customer")
-    assert (
-        problem["detail"]
-        == "Nothing of the order has been tried yet. Wait until `waiting_for` is `customer`."
-    )
-
-
-def test_an_order_that_was_set_aside_waits_for_an_operator(ada: APIClient) -> None:
-    order = place(ada)
-    Product.objects.filter(sku="tidal-lines").delete()
-    run_submission()
-    assert SetAside.objects.exists()
-    body = seen(ada, order["id"])
-    assert (body["waiting_for"], body["waiting_until"]) == ("operator", None)
-    assert_problem(pay(ada, order["id"]), "not_waiting_for_customer")
 
 
 def test_another_clients_order_is_not_found_and_stays_as_it_is(ada: APIClient, bob: APIClient) -> None:

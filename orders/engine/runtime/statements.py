@@ -204,6 +204,17 @@ def pipelined_transaction() -> Iterator[None]:
                 _commit(session)
 
 
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """A part of a transaction that can fail alone, also in a pipeline.
+
+    After an error the server skips all that is sent before the pipeline ends, and that would be the rollback as well.
+    So the block has a pipeline of its own.
+    """
+    with transaction.atomic(), connection.wrap_database_errors, connection.connection.pipeline():
+        yield
+
+
 def _commit(session: psycopg.Connection[Any]) -> None:
     session.execute(b"COMMIT", prepare=False)
 

@@ -7,6 +7,7 @@ started again with another key: it is resubmitted with the key it has, or settle
 Settling is in `orders.services.operators.settling`, editing in `orders.services.operators.editing`.
 """
 
+from contextlib import suppress
 from uuid import UUID
 
 from django.db import transaction
@@ -23,6 +24,7 @@ from orders.selectors.desk.order_detail import submission_of
 from orders.services import audit, order_changes
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
+from orders.services.cancelling import LOOKS
 from orders.services.operators.acts import (
     ENDED,
     act_on,
@@ -67,16 +69,20 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None =
             return refused(UNCONFIRMED)
         return order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
 
-    try:
-        return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
-    except NoSuchOrderError:
-        return _compensate_submission(order_id=order_id, actor=actor, reason=reason, typed=typed)
+    for _ in range(LOOKS):
+        with suppress(NoSuchOrderError):
+            return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
+        result = _compensate_submission(order_id=order_id, actor=actor, reason=reason, typed=typed)
+        if result is not None:
+            return result
+    raise NoSuchOrderError(f"Order {order_id} does not exist, or is archived.")
 
 
-def _compensate_submission(*, order_id: UUID, actor: Actor, reason: str, typed: str | None) -> Result:
+def _compensate_submission(*, order_id: UUID, actor: Actor, reason: str, typed: str | None) -> Result | None:
+    """Compensates an order that is not inserted; None if there is none, perhaps because it has just been."""
     with transaction.atomic():
         if submission_of(order_id) == (None, None):
-            raise NoSuchOrderError(f"Order {order_id} does not exist, or is archived.")
+            return None
         if typed is not None and not confirms(typed, order_id):
             result = refused(UNCONFIRMED)
         else:
