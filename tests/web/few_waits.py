@@ -1,4 +1,4 @@
-"""The web application with room for few waits and brief streams, for tests."""
+"""The web application with room for few waits and few streams, for tests. It polls three times a second."""
 
 from sasweb import asgi
 
@@ -11,8 +11,7 @@ from tests.web.counted_waits import application  # isort: skip
 
 asgi.streams = Streams(
     StreamsConfig(
-        lifetime=2.0,
-        heartbeat=0.5,
+        lifetime=600.0,
         caps=Caps(total=4, operators=1),
         waits=RoomCaps(total=3, share=2),
         hub=HubConfig(poll=0.3),

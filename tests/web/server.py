@@ -113,7 +113,7 @@ class Server:
         ):  # while nobody listens, a connection may even meet itself
             return False
 
-    def stop(self, *, timeout: float = 60.0) -> float:
+    def stop(self, *, timeout: float = 180.0) -> float:
         """Asks the server to stop, and returns how many seconds that took. It must exit by itself, with status 0."""
         begun = time.monotonic()
         self.process.send_signal(signal.SIGTERM)

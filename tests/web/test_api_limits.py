@@ -1,7 +1,7 @@
 """How often clients of the API may do something: each limit refuses with a problem, and says when to go on."""
 
 import json
-import time
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError
 from rest_framework.test import APIClient
 
-from orders.access import purses
+from orders.access import limits, purses
 from orders.access.purses import PURSES
 from orders.api import rate_limits
 from orders.api.document import render
@@ -23,6 +23,27 @@ from tests.web.test_limits import pass_time
 
 OF_THE_API = ("reads", "orders", "posts", "waits", "search", "anonymous", "callbacks")
 """What is counted of the API, the first part of a limit's name."""
+
+
+@pytest.fixture
+def let_pass(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Stops the clocks of the limits, so that seconds pass only when this is called, however slow the machine is.
+
+    In the database it is the time at which the test's transaction began, because all of the test is in it.
+    """
+    passed = 0
+
+    def pass_seconds(seconds: int) -> None:
+        nonlocal passed
+        pass_time(seconds)
+        passed += seconds
+
+    assert "statement_timestamp()" in limits.TAKE
+    monkeypatch.setattr(
+        limits, "TAKE", limits.TAKE.replace("statement_timestamp()", "transaction_timestamp()")
+    )
+    monkeypatch.setattr(PURSES, "_clock", lambda: passed)
+    return pass_seconds
 
 
 @pytest.mark.parametrize("limit", ["orders__token", "orders__account"])
@@ -140,6 +161,7 @@ def test_what_needs_no_database_is_answered_although_the_limiter_cannot_be_asked
 # What an answer says.
 
 
+@pytest.mark.usefixtures("let_pass")
 def test_every_answer_that_was_counted_says_what_is_left(ada: APIClient, only: Limits) -> None:
     only(reads__account=3, orders__account=3, orders__token=2)
     policy = '"orders.account";q=3;w=3600, "orders.token";q=2;w=3600'
@@ -182,11 +204,9 @@ def test_without_limits_an_answer_says_nothing_of_them(ada: APIClient, only: Lim
 
 @pytest.mark.parametrize("limit", ["reads__account", "orders__account", "search__address"])
 def test_after_the_time_that_it_was_told_a_client_goes_on_and_a_second_earlier_it_does_not(
-    limit: str, ada: APIClient, only: Limits, monkeypatch: pytest.MonkeyPatch
+    limit: str, ada: APIClient, only: Limits, let_pass: Callable[[int], None]
 ) -> None:
     only(**{limit: 4})
-    passed = 0
-    monkeypatch.setattr(PURSES, "_clock", lambda: time.monotonic() + passed)
 
     def ask() -> Any:
         if limit == "orders__account":
@@ -197,15 +217,14 @@ def test_after_the_time_that_it_was_told_a_client_goes_on_and_a_second_earlier_i
         assert ask().status_code in (200, 202)
     refused = ask()
     assert (refused.status_code, refused["Retry-After"]) == (429, "900")
-    pass_time(899)
-    passed += 899
+    let_pass(899)
     early = ask()
     assert (early.status_code, early["Retry-After"]) == (429, "1")
-    pass_time(1)
-    passed += 1
+    let_pass(1)
     assert ask().status_code in (200, 202)
 
 
+@pytest.mark.usefixtures("let_pass")
 def test_the_problem_says_which_limit_is_used_up_and_when_to_go_on(ada: APIClient, only: Limits) -> None:
     only(orders__account=4, orders__token=1)
     ada.post(ORDERS, order_body())

@@ -21,23 +21,33 @@ from tests.web.waiters import until_held
 
 real = pytest.mark.django_db(transaction=True)
 
-PROMPT = 2.5
-"""Seconds within which a reader is notified of a change: less than the 3 s after which the server polls."""
+SOON = 60.0
+"""Seconds within which a reader is notified of a change: far less than those after which the server polls."""
 
 Follow = Callable[..., Stream]
 
 
 @pytest.fixture(scope="module")
 def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """It does not poll while a test lasts, so a stream goes on because of a wake-up."""
     log = tmp_path_factory.mktemp("events") / "log"
-    yield from started(Server(log, application="tests.web.counted_waits:application", **about("events")))
+    yield from started(Server(log, application="tests.web.unhurried:application", **about("events")))
 
 
 @pytest.fixture(scope="module")
 def small(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Room for three streams of tokens, two of them of one account or IP address. A stream lasts two seconds."""
+    """Room for three streams of tokens, two of them of one account or IP address."""
     log = tmp_path_factory.mktemp("few-events") / "log"
-    yield from started(Server(log, application="tests.web.few_waits:application", **about("brief events")))
+    yield from started(Server(log, application="tests.web.few_waits:application", **about("few events")))
+
+
+@pytest.fixture(scope="module")
+def brief(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A stream lasts two seconds."""
+    log = tmp_path_factory.mktemp("brief-events") / "log"
+    yield from started(
+        Server(log, application="tests.web.brief_streams:application", **about("brief events"))
+    )
 
 
 @pytest.fixture
@@ -85,7 +95,7 @@ def test_a_reader_gets_the_order_and_each_later_state_of_it(
     assert event.version == order_selectors.order_version(order_id)
     assert is_quiet(stream, seconds=0.3)
     version = happen(order_id)
-    update = stream.next_version(seconds=PROMPT)
+    update = stream.next_version(seconds=SOON)
     assert (update.version, json.loads(update.fields["data"])) == (version, read(ada, order_id))
 
 
@@ -97,12 +107,12 @@ def test_a_returning_reader_gets_what_it_missed_and_nothing_else(
     new = happen(order_id)
     behind = follow(shared, order_id, ada, Last_Event_ID=old)
     current = follow(shared, order_id, ada, Last_Event_ID=new)
-    assert behind.next_version(seconds=PROMPT).version == new
+    assert behind.next_version(seconds=SOON).version == new
     retry = current.next()
     assert retry and "retry" in retry.fields
     assert is_quiet(current, seconds=0.3)
     newer = happen(order_id)
-    assert current.next_version(seconds=PROMPT).version == newer
+    assert current.next_version(seconds=SOON).version == newer
 
 
 @real
@@ -114,7 +124,7 @@ def test_the_stream_of_a_finished_order_ends_and_whoever_saw_it_end_is_told_not_
     with transaction.atomic():
         change_state(order_id, "processed")
         happen(order_id)
-    last = stream.next_version(seconds=PROMPT)
+    last = stream.next_version(seconds=SOON)
     assert json.loads(last.fields["data"])["state"] == "processed"
     end = stream.next()
     assert end and end.fields == {"event": "end", "data": "{}"}
@@ -133,9 +143,9 @@ def test_the_stream_of_a_finished_order_ends_and_whoever_saw_it_end_is_told_not_
 
 @real
 def test_a_stream_sends_heartbeats_and_ends_after_its_time(
-    small: Server, ada: APIClient, order_id: UUID, follow: Follow
+    brief: Server, ada: APIClient, order_id: UUID, follow: Follow
 ) -> None:
-    stream = follow(small, order_id, ada)
+    stream = follow(brief, order_id, ada)
     blocks = []
     while (block := stream.next(seconds=3.0)) is not None:
         blocks.append(block.fields)
@@ -166,7 +176,7 @@ def test_a_stream_ends_when_its_token_is_revoked(
     stream.next_version()
     ApiToken.objects.all().delete()
     happen(order_id)
-    assert stream.next(seconds=PROMPT) is None
+    assert stream.next(seconds=SOON) is None
     answer = shared.request("GET", path(order_id), headers={"Authorization": f"Token {ada.token}"})
     assert (answer.status, answer.json["code"]) == (401, "invalid_token")
 
