@@ -61,7 +61,7 @@ MOST_DISCARDED = 32 * 1024 * 1024
 QUERY_SAFE = "".join(map(chr, range(0x21, 0x7F)))
 
 BODY = "sasweb.body"
-"""The body in the scope of a request that a thread answers."""
+"""The body in the scope of a request that a thread answers, as a file."""
 
 
 class Pages(WSGIMiddleware):
@@ -85,7 +85,7 @@ class Responder(WSGIResponder):
 
 def answer_page(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     """The WSGI application: Django, given the body that has been read already."""
-    environ["wsgi.input"] = BytesIO(environ["asgi.scope"][BODY])
+    environ["wsgi.input"] = environ["asgi.scope"][BODY]
     try:
         return wsgi_application(environ, start_response)
     except Exception:
@@ -154,9 +154,12 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(scope, send, 415, b"a form must be in UTF-8\n")
         return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
-    page_scope = {**scope_for_wsgi(scope, headers, length), BODY: body}
+    page_scope = {**scope_for_wsgi(scope, headers, length), BODY: BytesIO(body)}
+    del body
     answered = await have_answered(page_scope, receive, send)
     if hold := page_scope.pop(HOLD, None):
+        page_scope[BODY].close()  # frees the body, which Django's request may refer to for a while
+        page_scope = {**scope_for_wsgi(page_scope, page_scope["headers"], 0), BODY: BytesIO()}
         outcome = await streams.hold(hold, answered, receive, send)
         if outcome:
             page_scope[RESUMED] = outcome

@@ -2,8 +2,8 @@
 
 A view that is asked to wait answers at once, with what is right if nothing happens, and says in the request's scope
 what it waits for. The event loop keeps that answer. It sends it when the time is over. If something happens before,
-the request is passed to its view once more, and that answer is sent instead. A stream is held in the same way: the
-view's answer is its beginning.
+the request is passed to its view once more, without its body, and that answer is sent instead. A stream is held in the
+same way: the view's answer is its beginning.
 """
 
 from collections.abc import Callable, Hashable, Sequence

@@ -47,7 +47,7 @@ SERVER_PROBLEMS = problems(
      "A body must arrive within 30 seconds. Send it again, and send it faster."),
     ("url_too_long", 414, "The URL is too long", "The first line of a request may have up to 4,094 bytes."),
     ("headers_too_large", 431, "The headers are too large",
-     "A request may have up to 100 headers of up to 8,190 bytes each."),
+     "A request may have up to 100 headers of up to 8,190 bytes each, and of 16 KiB together if it is to wait."),
     ("internal_error", 500, "Something went wrong on our side",
      "The error is logged under `request_id`. With an Idempotency-Key you can safely place an order again."),
     ("transfer_coding_unknown", 501, "The transfer coding is not supported",

@@ -56,9 +56,12 @@ def mint(
 
 def find(secret: str) -> ApiToken | None:
     """The row of a token, with its account. It may have expired. One query."""
-    if not _TOKEN.fullmatch(secret):
-        return None
-    rows = fetch(_lookup(), [_digest(secret)])
+    return find_again(_digest(secret)) if _TOKEN.fullmatch(secret) else None
+
+
+def find_again(digest: str) -> ApiToken | None:
+    """The row of the token with this hash, as `find` does."""
+    rows = fetch(_lookup(), [digest])
     if not rows:
         return None
     columns = len(_columns_of(ApiToken))

@@ -58,7 +58,7 @@ class LimitedRequests:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self._get_response(request)
-        if counts := getattr(request, COUNTS, ()):
+        if counts := noted_counts(request):
             response["RateLimit-Policy"] = ", ".join(
                 f'"{count.name}";q={count.limit.most};w={count.limit.seconds}' for count in counts
             )
@@ -84,6 +84,12 @@ class LimitedRequests:
 def note_counts(request: HttpRequest, counts: Sequence[Count]) -> None:
     """Has the answer to a request say what is left (draft-ietf-httpapi-ratelimit-headers)."""
     setattr(request, COUNTS, counts)
+
+
+def noted_counts(request: HttpRequest) -> Sequence[Count]:
+    """What the answer to a request says that is left."""
+    counts: Sequence[Count] = getattr(request, COUNTS, ())
+    return counts
 
 
 def limits_of(request: HttpRequest) -> tuple[str, ...]:

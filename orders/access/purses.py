@@ -1,8 +1,8 @@
 """Counts what happens too often for a statement each, such as reads of the API.
 
 A process takes a handful of tokens from a subject's bucket at once (`orders.access.limits`), and spends them without
-the database. Whatever is spent was taken before, so all processes together never exceed the limit; what a process holds
-and does not spend is missing elsewhere, a hundredth of the bucket at most.
+the database. Whatever is spent was taken before. What a process holds and does not spend is missing elsewhere, and once
+the bucket is full again it comes on top: a hundredth of the bucket at most for each process.
 """
 
 import math

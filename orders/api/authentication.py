@@ -1,5 +1,6 @@
 """Authenticates clients by `Authorization: Token <token>`."""
 
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -11,12 +12,22 @@ from rest_framework.request import Request
 from orders.access import api_tokens
 from orders.api.rate_limits import count_stranger
 from orders.api.repeated_headers import is_repeated
+from orders.models import ApiToken
 
 SCHEME = "Token"
 
 
 class TokenExpiredError(AuthenticationFailed):
     """Raised when a token is right but has expired."""
+
+
+def valid(token: ApiToken | None, *, now: datetime) -> ApiToken:
+    """The token, if it may be used. Raises `AuthenticationFailed`."""
+    if token is None or not token.user.is_active:
+        raise AuthenticationFailed("The token is unknown or has been revoked, or its account is closed.")
+    if token.expires_at <= now:
+        raise TokenExpiredError(f"The token expired on {token.expires_at:%Y-%m-%d}. Create a new one.")
+    return token
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -30,14 +41,12 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, secret = get_authorization_header(request).partition(b" ")
         if scheme.lower() != SCHEME.lower().encode():
             return None
-        token = api_tokens.find(secret.decode("latin-1"))
         now = timezone.now()
-        if token is None or not token.user.is_active:
+        try:
+            token = valid(api_tokens.find(secret.decode("latin-1")), now=now)
+        except AuthenticationFailed:
             count_stranger(request)
-            raise AuthenticationFailed("The token is unknown or has been revoked, or its account is closed.")
-        if token.expires_at <= now:
-            count_stranger(request)
-            raise TokenExpiredError(f"The token expired on {token.expires_at:%Y-%m-%d}. Create a new one.")
+            raise
         api_tokens.note_use(token, now=now)
         return token.user, token
 

@@ -183,7 +183,7 @@ GET_ORDER: dict[str, Any] = {
         200: representations.OrderOut,
         304: OpenApiResponse(description="You have the current version."),
     },
-    "extensions": {OPERATION_PROBLEMS: ["not_found", "too_many_waiting"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "headers_too_large", "too_many_waiting"]},
 }
 FOLLOW_ORDER: dict[str, Any] = {
     "operation_id": "follow_order",
@@ -203,7 +203,7 @@ FOLLOW_ORDER: dict[str, Any] = {
         (200, "text/event-stream"): OpenApiResponse({"type": "string"}, description="The order's events."),
         204: OpenApiResponse(description="The order is finished, and you have its last version."),
     },
-    "extensions": {OPERATION_PROBLEMS: ["not_found", "too_many_waiting"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "headers_too_large", "too_many_waiting"]},
 }
 CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
@@ -253,7 +253,9 @@ LIST_MESSAGES: dict[str, Any] = {
     "tags": ["response queues"],
     "parameters": [QUEUE, MessageQuery],
     "responses": representations.MessagePageOut,
-    "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found", "too_many_waiting"]},
+    "extensions": {
+        OPERATION_PROBLEMS: ["validation_failed", "not_found", "headers_too_large", "too_many_waiting"]
+    },
 }
 ANSWER_CALL: dict[str, Any] = {
     "operation_id": "answer_call",

@@ -132,12 +132,11 @@ def client_id(request: Request) -> int:
     return account_id
 
 
-def reader_id(request: Request) -> int | None:
-    """The account whose orders a request may read. None for an operator's token, which reads everybody's: it has the
+def reader_id(token: Any) -> int | None:
+    """The account whose orders a token may read. None for an operator's token, which reads everybody's: it has the
     scope `operate`, and its account may view the console."""
-    token: Any = request.auth
-    reads_all = TokenScope.OPERATE in token.scopes and request.user.has_perm(VIEW)
-    return None if reads_all else client_id(request)
+    reads_all = TokenScope.OPERATE in token.scopes and token.user.has_perm(VIEW)
+    return None if reads_all else token.user.pk
 
 
 def read_order(request: Request) -> NewOrder:

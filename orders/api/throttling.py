@@ -14,7 +14,7 @@ from orders.access.limits import Subject
 from orders.api.preferences import read_wait
 from orders.api.rate_limits import count, stranger
 
-WITHOUT_DATABASE = frozenset({"api:schema", "api:docs"})
+WITHOUT_DATABASE = frozenset({"api:schema", "api:docs", "api:problems", "api:problem"})
 """What is answered although the database cannot be asked."""
 
 

@@ -78,7 +78,7 @@ class OrderDetail(WaitingView):
 
     @extend_schema(**documentation.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
-        reader = requests.reader_id(request)
+        reader = requests.reader_id(request.auth)
         order = _order(order_id, reader)
         known_versions = requests.read_known_versions(request)
         wait = read_wait(request)
@@ -156,7 +156,7 @@ class OrderEvents(APIView):
         query = read_query(EventQuery, request)
         page = order_selectors.order_events(
             order_id=order_id,
-            customer_id=requests.reader_id(request),
+            customer_id=requests.reader_id(request.auth),
             after=query["after"],
             limit=query["page_size"],
         )
@@ -172,7 +172,9 @@ class OrderProgress(APIView):
 
     @extend_schema(**documentation.GET_PROGRESS)
     def get(self, request: Request, order_id: UUID) -> Response:
-        tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=requests.reader_id(request))
+        tracked = tracked_orders.order_of_customer(
+            order_id=order_id, customer_id=requests.reader_id(request.auth)
+        )
         if tracked is None:
             raise NotFound
         seen = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)

@@ -3,7 +3,7 @@
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +11,18 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from orders.access.addresses import read_ip_address
+from orders.access.limited_requests import note_counts, noted_counts
 from orders.api import requests
 from orders.api.problems import ProblemError
 from sasweb.holding import HOLD, RESUMED, Outcome, Part, Stream, Wait
 
+MOST_HEADERS = 16_384
+"""Bytes that the headers of a request may have which is held: they are kept with it."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 5, 15
 """Seconds after which a client that found no room may try again, at random, so that not all of them come at once."""
+
+COUNTED = "orders.counted"
+"""What was left of the limits when a request that is held was counted, in its scope."""
 
 
 class CrowdedError(ProblemError):
@@ -28,11 +34,14 @@ class CrowdedError(ProblemError):
 
 
 class WaitingView(APIView):
-    """A view whose answers may be held. A request that is passed to it once more is not counted again."""
+    """A view whose answers may be held. A request that is passed to it once more is not counted again: the answer says
+    what was left when it was."""
 
     def check_throttles(self, request: Request) -> None:
         """Counts the request. Raises `Throttled`."""
-        if not is_resumed(request):
+        if is_resumed(request):
+            note_counts(request._request, _scope(request).get(COUNTED, ()))
+        else:
             super().check_throttles(request)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -48,14 +57,20 @@ def is_resumed(request: Request) -> bool:
 
 
 def hold(request: Request, subject: UUID | tuple[str, int], *, version: str, seconds: int) -> bool:
-    """Has the answer held until the subject has another version than this one. Returns whether it was or will be."""
+    """Has the answer held until the subject has another version than this one. Returns whether it was or will be.
+
+    Raises `ProblemError` if the request is too large to be held.
+    """
     if is_resumed(request):
         return True
     return _mark(request, Wait(subject=subject, version=version, clients=_clients(request), seconds=seconds))
 
 
 def hold_open(request: Request, order_id: UUID, *, version: str, read: Callable[[], Part]) -> None:
-    """Has the answer go on with what `read` returns after each change of an order that has this version."""
+    """Has the answer go on with what `read` returns after each change of an order that has this version.
+
+    Raises `ProblemError` if the request is too large to be held.
+    """
     _mark(request, Stream(subject=order_id, version=version, clients=_clients(request), read=read))
 
 
@@ -63,12 +78,18 @@ def _mark(request: Request, hold: Wait | Stream) -> bool:
     scope = request.META.get("asgi.scope")
     if scope is None:
         return False
+    if sum(len(name) + len(value) for name, value in scope.get("headers", ())) > MOST_HEADERS:
+        detail = f"The headers of a request that is to wait may have {MOST_HEADERS:,} bytes together."
+        raise ProblemError("headers_too_large", detail)
     scope[HOLD] = hold
+    scope[COUNTED] = noted_counts(request._request)
     return True
 
 
-def _clients(request: Request) -> tuple[str, str]:
-    return f"account:{requests.client_id(request)}", f"address:{read_ip_address(request)}"
+def _clients(request: Request) -> Sequence[str]:
+    """Whose places a request takes: its account's, and its IP address's if it has one."""
+    account, address = f"account:{requests.client_id(request)}", read_ip_address(request)
+    return (account, f"address:{address}") if address else (account,)
 
 
 def _scope(request: Request) -> dict[str, Any]:

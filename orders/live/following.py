@@ -67,10 +67,9 @@ class Following:
         """Starts this process's one listener when it is first needed."""
         if self._listener is None:
             self._loop = asyncio.get_running_loop()
-            self._listener = Listener(
-                parameters=connection_parameters(), on_wake={Topic.PROGRESS: self._wake}
-            )
-            self._listener.start()
+            listener = Listener(parameters=connection_parameters(), on_wake={Topic.PROGRESS: self._wake})
+            listener.start()
+            self._listener = listener  # unless it could not be started
 
     async def stream(
         self,

@@ -50,9 +50,9 @@ class HeldRequests:
         room = self._streams if isinstance(hold, Stream) else self._waits
         if not room.enter(hold.clients):
             return Outcome.CROWDED
-        self._following.listen()
-        hub = self._following.orders if isinstance(hold.subject, UUID) else self._following.queues
         try:
+            self._following.listen()
+            hub = self._following.orders if isinstance(hold.subject, UUID) else self._following.queues
             if isinstance(hold, Stream):
                 return await self._stream(hold, hub, answer, receive, send)
             assert isinstance(hold, Wait)
@@ -85,10 +85,10 @@ class HeldRequests:
     ) -> Outcome | None:
         if self._following.open_streams >= self._most_streams:
             return Outcome.CROWDED
-        self._following.open_streams += 1
-        watch = hub.watch(hold.subject, hold.version)
         lifetime = self._config.lifetime * random.uniform(0.8, 1)
         limit = limit_of(lifetime)
+        watch = hub.watch(hold.subject, hold.version)
+        self._following.open_streams += 1
         try:
             await self._following.stream(
                 watch, limit, receive, partial(self._send_events, hold, watch, answer, lifetime, send)

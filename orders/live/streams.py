@@ -153,18 +153,20 @@ class Streams:
         if place is None:
             await refuse(send, 429, retry_after=random.randint(10, 30))
             return
-        self._following.listen()
-        hub = self._following.console if admission.order_id == CONSOLE else self._following.orders
-        watch = hub.watch(admission.order_id, admission.version)
-        lifetime = self._config.lifetime * random.uniform(0.8, 1)
-        limit = limit_of(lifetime)
-        place.leave = partial(displace, watch, limit)
         try:
-            await self._following.stream(
-                watch, limit, receive, partial(self._send_versions, watch, known_version, lifetime, send)
-            )
+            self._following.listen()
+            hub = self._following.console if admission.order_id == CONSOLE else self._following.orders
+            lifetime = self._config.lifetime * random.uniform(0.8, 1)
+            limit = limit_of(lifetime)
+            watch = hub.watch(admission.order_id, admission.version)
+            place.leave = partial(displace, watch, limit)
+            try:
+                await self._following.stream(
+                    watch, limit, receive, partial(self._send_versions, watch, known_version, lifetime, send)
+                )
+            finally:
+                hub.leave(watch)
         finally:
-            hub.leave(watch)
             self._places.give_back(place)
 
     async def _send_versions(self, watch: Watch, known_version: str, lifetime: float, send: Send) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from orders.engine.runtime.listener import Listener
 from orders.live import following as following_module
 from orders.live.following import Following, StreamsConfig
 from orders.live.held import HeldRequests
@@ -119,6 +120,47 @@ def test_a_queue_is_watched_as_an_order_is(orders: Orders, monkeypatch: pytest.M
         following._wake()
         assert await task is Outcome.CHANGED
 
+    run(scenario)
+
+
+@pytest.mark.parametrize("kind", ["a wait", "a stream"])
+def test_who_cannot_be_held_because_nobody_listens_leaves_the_place_free(
+    orders: Orders, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def listen(self: Following) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Following, "listen", listen)
+
+    async def scenario(following: Following, requests: HeldRequests) -> None:
+        hold = wait_for() if kind == "a wait" else Reader(orders).stream()
+        room = requests._waits if kind == "a wait" else requests._streams
+        for _ in range(2):
+            with pytest.raises(RuntimeError):
+                await held_by(requests, hold, Browser())
+        assert room.enter(CLIENTS)
+
+    run(scenario, waits=RoomCaps(total=1, share=1))
+
+
+def test_a_listener_that_could_not_be_started_is_started_when_it_is_next_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starts: list[Listener] = []
+
+    def start(self: Listener) -> None:
+        starts.append(self)
+        if len(starts) == 1:
+            raise RuntimeError("can't start new thread")
+
+    async def scenario(following: Following, _: HeldRequests) -> None:
+        with pytest.raises(RuntimeError):
+            following.listen()
+        for _again in range(2):
+            following.listen()
+        assert len(starts) == 2
+
+    monkeypatch.setattr(Listener, "start", start)
     run(scenario)
 
 

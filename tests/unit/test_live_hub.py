@@ -284,6 +284,19 @@ def test_a_reader_who_arrives_during_a_stop_is_sent_elsewhere(orders: Orders) ->
     assert int(dict(browser.messages[0]["headers"])[b"retry-after"]) >= 1
 
 
+def test_a_stream_that_cannot_begin_because_nobody_listens_gives_its_place_back(
+    orders: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listen(self: Following) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Following, "listen", listen)
+    streams, browser = Streams(), Browser()
+    with pytest.raises(RuntimeError):
+        asyncio.run(asyncio.wait_for(streams(scope(), browser.receive, browser.send), SOON))
+    assert (streams._following.open_streams, streams._places._held) == (0, {})
+
+
 def test_an_unreachable_database_makes_the_client_try_again(
     orders: Orders, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,7 +149,7 @@ def test_what_needs_no_database_is_answered_although_the_limiter_cannot_be_asked
 
     only(anonymous__address=1, reads__account=1)
     monkeypatch.setattr(purses, "ask", fail)
-    for path in ("/api/schema/", "/api/docs/"):
+    for path in ("/api/schema/", "/api/docs/", "/api/problems/", "/api/problems/unavailable"):
         response = APIClient().get(path)
         assert response.status_code == 200
         assert "RateLimit" not in response

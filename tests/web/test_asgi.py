@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from sasweb.holding import HOLD, Outcome
 from sasweb.refusals import BUSY
 from sasweb.turns import Turns
 
@@ -105,6 +106,29 @@ def test_the_time_for_a_body_ends_although_there_is_always_more_of_it(
 def test_a_body_that_would_not_be_read_to_its_end_is_not_waited_for(asgi: ModuleType) -> None:
     request = scope("/api/v1/nothing", method="POST", content_length="9" * 20)
     assert asyncio.run(answer_to(asgi, request))[0]["status"] == 404
+
+
+def test_a_request_that_is_held_is_passed_on_without_its_body(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[tuple[bytes, bytes]] = []
+
+    async def have_answered(scope: dict[str, Any], *_: object) -> list[Any]:
+        (length,) = (value for name, value in scope["headers"] if name == b"content-length")
+        passes.append((scope[asgi.BODY].read(), length))
+        scope.setdefault(HOLD, "until something happens")
+        return []
+
+    async def hold(*_: object) -> Outcome:
+        return Outcome.CHANGED
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"body"}
+
+    monkeypatch.setattr(asgi, "have_answered", have_answered)
+    monkeypatch.setattr(asgi.streams, "hold", hold)
+    asyncio.run(answer_to(asgi, scope("/api/v1/orders", content_length="4"), receive))
+    assert passes == [(b"body", b"4"), (b"", b"0")]
 
 
 @pytest.mark.parametrize("charset", ["utf-16", "hex", "latin-1", "no-such-charset"])

@@ -21,6 +21,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MOST, SHARE = RoomCaps().total, RoomCaps().share
 EACH = 10
 """Requests that wait for one order."""
+LARGE = b"a" * 250_000
+"""A body, nearly as large as one may be."""
+BODIES = 100
 
 
 @pytest.fixture
@@ -34,6 +37,29 @@ def threads(server: Server) -> int:
     (worker,) = server.workers()
     lines = Path(f"/proc/{worker}/status").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("Threads:")))
+
+
+def memory(server: Server) -> int:
+    """The bytes of memory that the server's worker has."""
+    (worker,) = server.workers()
+    lines = Path(f"/proc/{worker}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmRSS:"))) * 1024
+
+
+def test_the_bodies_of_those_that_wait_are_not_kept(server: Server, ada: APIClient) -> None:
+    url = place(ada)["links"]["self"]
+    for _ in range(8):
+        Waiter(server, url, ada.token, body=LARGE, Prefer="wait=1").answer()
+    before = memory(server)
+    waiters = []
+    for number in range(BODIES):
+        waiters.append(Waiter(server, url, ada.token, body=LARGE, Prefer="wait=60"))
+        until_held(server, waits=number + 1)  # so that there is never more than one that is not held yet
+    grown = memory(server) - before
+    for waiter in waiters:
+        waiter.leave()
+    until_held(server)
+    assert grown < BODIES * len(LARGE) / 2
 
 
 def test_a_thousand_wait_while_a_plain_request_is_answered_and_hear_of_one_change_each(

@@ -6,12 +6,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.test import APIClient
 
 from orders.models import ApiToken
 from orders.selectors import orders as order_selectors
-from sasweb.holding import HOLD
+from orders.vocabulary import TokenScope
+from sasweb.holding import HOLD, Part
+from tests.support.people import api_client, person, token_of
 from tests.web.conftest import sign_in
 from tests.web.following import about, happen, started
 from tests.web.helpers import assert_problem, change_state, place, run_submission
@@ -23,6 +26,8 @@ real = pytest.mark.django_db(transaction=True)
 
 SOON = 60.0
 """Seconds within which a reader is notified of a change: far less than those after which the server polls."""
+
+ENDED = Part("", b"", is_last=True)
 
 Follow = Callable[..., Stream]
 
@@ -179,6 +184,44 @@ def test_a_stream_ends_when_its_token_is_revoked(
     assert stream.next(seconds=SOON) is None
     answer = shared.request("GET", path(order_id), headers={"Authorization": f"Token {ada.token}"})
     assert (answer.status, answer.json["code"]) == (401, "invalid_token")
+
+
+def held_stream(client: APIClient, order_id: UUID) -> Any:
+    scope: dict[str, Any] = {}
+    assert client.get(path(order_id), **{"asgi.scope": scope}).status_code == 200
+    return scope[HOLD]
+
+
+@real
+def test_a_revoked_token_ends_its_stream_and_is_not_counted(
+    ada: APIClient, order_id: UUID, only: Any
+) -> None:
+    only(anonymous__address=1)
+    stream = held_stream(ada, order_id)
+    token = ApiToken.objects.get()
+    assert stream.read.args == (token.digest, order_id), "the request is not kept"
+    assert stream.read().version == order_selectors.order_version(order_id)
+    token.delete()
+    assert [stream.read() for _ in range(3)] == [ENDED] * 3
+    assert_problem(ada.get(path(order_id)), "invalid_token")
+
+
+@real
+@pytest.mark.parametrize("loses", ["the console", "the scope", "the account"])
+def test_the_stream_of_an_operator_who_may_no_longer_read_the_order_ends(
+    ada: APIClient, order_id: UUID, loses: str
+) -> None:
+    operator = person("operator")
+    client = api_client(token_of(operator, TokenScope.OPERATE))
+    stream = held_stream(client, order_id)
+    assert stream.read().version == order_selectors.order_version(order_id)
+    if loses == "the console":
+        operator.user_permissions.clear()
+    elif loses == "the scope":
+        ApiToken.objects.filter(user=operator).update(scopes=[TokenScope.READ])
+    else:
+        User.objects.filter(pk=operator.pk).update(is_active=False)
+    assert stream.read() == ENDED
 
 
 @pytest.mark.django_db

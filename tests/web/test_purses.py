@@ -74,6 +74,16 @@ def test_processes_share_a_limit_to_the_last_token(only: Limits) -> None:
 
 
 @pytest.mark.django_db
+def test_what_processes_keep_until_the_bucket_is_full_again_comes_on_top_of_it(only: Limits) -> None:
+    only(reads__account=400)
+    processes = [Process() for _ in range(5)]
+    for process in processes:
+        process.spend(SUBJECT)
+    pass_time(3_600)
+    assert sum(process.spend_all() for process in processes) == 415, "three of each"
+
+
+@pytest.mark.django_db
 def test_where_fewer_are_left_than_a_handful_a_process_takes_those(only: Limits) -> None:
     only(reads__account=400)
     purses.ask({SUBJECT: 398})

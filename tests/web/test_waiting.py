@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from rest_framework.test import APIClient
 
+from orders.api.waiting import MOST_HEADERS
 from orders.fields.numbers import LARGEST_ID
 from orders.models import ApiToken
 from sasweb.holding import HOLD, RESUMED, Outcome, Wait
@@ -140,7 +141,25 @@ def test_a_wait_is_limited_to_a_minute(ada: APIClient, url: str) -> None:
     response = ada.get(url, headers=headers, **{"asgi.scope": scope})
     clients = (f"account:{ada.user.pk}", "address:127.0.0.1")
     wait = Wait(subject=order_of(url), version="0-pending", clients=clients, seconds=60)
-    assert (scope, response["Preference-Applied"]) == ({HOLD: wait}, "wait=60")
+    assert (scope[HOLD], response["Preference-Applied"]) == (wait, "wait=60")
+
+
+@pytest.mark.django_db
+def test_clients_without_an_address_share_no_places(ada: APIClient, url: str) -> None:
+    scope: dict[str, Any] = {}
+    ada.get(url, headers={"Prefer": "wait=9"}, **{"asgi.scope": scope, "REMOTE_ADDR": ""})
+    assert scope[HOLD].clients == (f"account:{ada.user.pk}",)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("part", ["", "/stream"], ids=["a wait", "a stream"])
+def test_a_request_with_large_headers_is_not_held(ada: APIClient, url: str, part: str) -> None:
+    for size, expected in ((MOST_HEADERS - 1, 200), (MOST_HEADERS, 431)):
+        scope: dict[str, Any] = {"headers": [(b"a", b"b" * size)]}
+        response = ada.get(url + part, headers={"Prefer": "wait=9"}, **{"asgi.scope": scope})
+        assert (response.status_code, HOLD in scope) == (expected, expected == 200)
+    assert_problem(response, "headers_too_large")
+    assert ada.get(url, **{"asgi.scope": scope}).status_code == 200
 
 
 @pytest.mark.django_db
@@ -164,6 +183,24 @@ def test_a_request_that_was_held_is_not_held_again_and_not_counted_again(
         assert (response.status_code, response["Preference-Applied"]) == (304, f"wait={LONG}")
         assert HOLD not in scope
     assert_problem(ada.get(url, headers=headers), "rate_limited")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("outcome", "status"), [(Outcome.CHANGED, 200), (Outcome.CROWDED, 429)])
+def test_an_answer_after_a_wait_says_what_was_left_when_it_was_counted(
+    ada: APIClient, url: str, only: Any, outcome: Outcome, status: int
+) -> None:
+    only(waits__account=4, reads__account=40)
+    scope: dict[str, Any] = {}
+    headers = {"Prefer": f"wait={LONG}"}
+    held = ada.get(url, headers=headers, **{"asgi.scope": scope})
+    assert held["RateLimit"].startswith('"reads.account";r=39;')
+    del scope[HOLD]
+    scope[RESUMED] = outcome
+    response = ada.get(url, headers=headers, **{"asgi.scope": scope})
+    assert response.status_code == status
+    for name in ("RateLimit", "RateLimit-Policy"):
+        assert response[name] == held[name]
 
 
 @real

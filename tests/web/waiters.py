@@ -12,13 +12,20 @@ class Waiter:
     """One request whose answer may be long in coming."""
 
     def __init__(
-        self, server: Server, path: str, token: str, *, source: str = "127.0.0.1", **headers: str
+        self,
+        server: Server,
+        path: str,
+        token: str,
+        *,
+        source: str = "127.0.0.1",
+        body: bytes | None = None,
+        **headers: str,
     ) -> None:
         self._client = http.client.HTTPConnection(
             "127.0.0.1", server.port, timeout=60, source_address=(source, 0)
         )
         names: Mapping[str, str] = {name.replace("_", "-"): value for name, value in headers.items()}
-        self._client.request("GET", path, headers={"Authorization": f"Token {token}", **names})
+        self._client.request("GET", path, body=body, headers={"Authorization": f"Token {token}", **names})
 
     def is_answered(self) -> bool:
         """Whether the answer, or the end of the connection, has come."""
