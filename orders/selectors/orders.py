@@ -7,13 +7,12 @@ them, so that one that is moving is never missed. An order moves back only from 
 looks twice, and `orders` looks into both at once.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
-
-import orjson
 
 from orders.engine.runtime.sql import fetch
 from orders.models import ArchivedOrder, Event, Order, SetAside, SubmissionMessage
@@ -219,15 +218,15 @@ def _submitted_orders(selection: Selection, values: Mapping[str, Any]) -> list[C
     """
     places = {QUEUED: ProcessState.PENDING, ASIDE: ProcessState.ERROR}
     parts = _submitted(selection)
-    asked = [place.format(**parts) for place, state in places.items() if selection.state in (None, state)]
-    if not asked:
+    reads = [place.format(**parts) for place, state in places.items() if selection.state in (None, state)]
+    if not reads:
         return []
     views = []
     for order_id, body, posted_at, goal, reason, set_aside_at, placed_at, *last in fetch(
-        SUBMITTED.format(places=" UNION ALL ".join(asked)), values
+        SUBMITTED.format(places=" UNION ALL ".join(reads)), values
     ):
         events = {} if last[0] is None else {order_id: LastEvent(*last)}
-        common = {"order_id": order_id, "body": orjson.loads(body), "posted_at": posted_at}
+        common = {"order_id": order_id, "body": json.loads(body), "posted_at": posted_at}
         if goal is None:
             view = set_aside_order(SetAside(**common, reason=reason, set_aside_at=set_aside_at), events)
         else:

@@ -58,7 +58,7 @@ ROOMS = {
     "orders.business": (
         *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
         *("orders.engine.intakes", "orders.engine.moving"),
-        *("orders.engine.channels.submissions", "orders.engine.runtime.text"),
+        *("orders.engine.channels.submissions", "orders.engine.runtime"),
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),

@@ -196,7 +196,7 @@ def was_listed_while(
 
     with transaction.atomic():
         with connection.execute_wrapper(watch):
-            listed = [order["id"] for order in client.get("/api/v1/orders").json()["results"]]
-        assert listed == [order_id], f"moved before {seen[statement:][:1]}"
+            order_ids = [order["id"] for order in client.get("/api/v1/orders").json()["results"]]
+        assert order_ids == [order_id], f"moved before {seen[statement:][:1]}"
         transaction.set_rollback(True)
     return bool(moved)
