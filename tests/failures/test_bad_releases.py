@@ -51,8 +51,8 @@ def test_orders_under_way_wait_when_a_release_changes_their_workflow_and_go_on_w
     until(
         lambda: all(process.says("workflow refused") for process in broken), what="both to refuse it by name"
     )
-    alerts = [alert for alert in open_alerts() if alert[0] != "outage"]
-    assert alerts == [("release", "fulfil-order v1", "workflow_changed")]
+    changed = [("release", "fulfil-order v1", "workflow_changed")]
+    until(lambda: without_outages() == changed, what="the alert about the release")
     assert not OrderProcess.objects.filter(order_id__in=new).exists(), "new orders wait in the queue"
     for process in broken:
         assert process.terminate() == 0
