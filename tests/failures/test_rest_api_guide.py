@@ -185,8 +185,8 @@ def test_the_guide_names_no_operation_that_there_is_not() -> None:
     """Each `GET /…` and `POST /…` in a sentence is an operation of the document."""
     from orders.api import document  # noqa: PLC0415 - only now are there settings
 
-    known = json.loads(document.render("json"))["paths"]
+    operations = json.loads(document.render("json"))["paths"]
     for method, path in re.findall(r"`(GET|POST|DELETE) (/[^`?]+)", GUIDE):
         named = re.sub(r"\{\w+\}", "{}", f"/api/v1{path}")
-        matching = [own for own in known if re.sub(r"\{\w+\}", "{}", own) == named]
-        assert matching and method.lower() in known[matching[0]], f"{method} {path}"
+        matching = [own for own in operations if re.sub(r"\{\w+\}", "{}", own) == named]
+        assert matching and method.lower() in operations[matching[0]], f"{method} {path}"
