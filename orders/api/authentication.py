@@ -12,7 +12,6 @@ from rest_framework.request import Request
 from orders.access import api_tokens
 from orders.api.rate_limits import count_stranger
 from orders.api.repeated_headers import is_repeated
-from orders.models import ApiToken
 
 SCHEME = "Token"
 
@@ -21,8 +20,8 @@ class TokenExpiredError(AuthenticationFailed):
     """Raised when a token is right but has expired."""
 
 
-def valid(token: ApiToken | None, *, now: datetime) -> ApiToken:
-    """The token, if it may be used. Raises `AuthenticationFailed`."""
+def valid_token(token: Any, *, now: datetime) -> Any:
+    """The row of a token, if it may be used; None is of no token. Raises `AuthenticationFailed`."""
     if token is None or not token.user.is_active:
         raise AuthenticationFailed("The token is unknown or has been revoked, or its account is closed.")
     if token.expires_at <= now:
@@ -43,7 +42,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         now = timezone.now()
         try:
-            token = valid(api_tokens.find(secret.decode("latin-1")), now=now)
+            token = valid_token(api_tokens.find(secret.decode("latin-1")), now=now)
         except AuthenticationFailed:
             count_stranger(request)
             raise

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from orders.access import api_tokens
 from orders.api import documentation, representations, requests
-from orders.api.authentication import valid
+from orders.api.authentication import valid_token
 from orders.api.waiting import WaitingView, hold_open
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
@@ -63,7 +63,7 @@ def _read(digest: str, order_id: UUID) -> Part:
     """The order as it is now. Its stream ends if the order is gone, or the token with this hash may no longer read it.
     Counts nothing: the client has not asked."""
     try:
-        token = valid(api_tokens.find_again(digest), now=timezone.now())
+        token = valid_token(api_tokens.find_again(digest), now=timezone.now())
         order = order_selectors.order(order_id=order_id, customer_id=requests.reader_id(token))
     except AuthenticationFailed:
         order = None
