@@ -128,7 +128,7 @@ async def ask(connection: Connection, request: bytes) -> int:
 
 
 async def send_once(port: int, request: bytes) -> Answers:
-    """Sends one request, and waits for the whole answer, or for the head of one without a length, such as a stream."""
+    """Sends one request, and waits for the whole answer."""
     began = time.perf_counter()
     connection = await connect(port)
     status = await ask(connection, request)

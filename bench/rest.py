@@ -168,13 +168,10 @@ def measure_rows(
 
 def measure_held(load: Executor, web: Server, store: Store, held: int, seconds: float) -> list[list[Any]]:
     """The rows of the second table: reads beside nothing, and beside what is held."""
-    first_stream = rest_store.streams(store, are_of_api=True)[0]
-    are_of_api = 404 not in run(load, clients.send_once, web.port, first_stream).statuses
     waiters = take(rest_store.reads(store, has_tag=True, wait=60), held)
-    streams = take(rest_store.streams(store, are_of_api=are_of_api), held)
-    kind = "streams of the API" if are_of_api else "streams of browsers"
+    streams = take(rest_store.streams(store), held)
     rows = []
-    for name, many in (("nothing", False), (f"{held:,} waiters and {held:,} {kind}", True)):
+    for name, many in (("nothing", False), (f"{held:,} waiters and {held:,} streams", True)):
         sent = (waiters, streams) if many else ([], [])
         beside: Held = run(load, clients.hold, web.port, *sent, rest_store.reads(store), seconds)
         check(beside.answers, ROWS["read"])

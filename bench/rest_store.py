@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from bench import clients, server
-from orders.access import api_tokens, guest_links
+from orders.access import api_tokens
 from orders.api.requests import etag
 from orders.business.registry import workflows
 from orders.demo import loading
@@ -123,12 +123,10 @@ def orders(store: Store) -> list[bytes]:
     return [request("POST /api/v1/orders", token, body, **key) for token in store.tokens[1:]]
 
 
-def streams(store: Store, *, are_of_api: bool) -> list[bytes]:
-    """A stream of each order of all accounts but the first: the API's, or else the one of a guest's browser."""
+def streams(store: Store) -> list[bytes]:
+    """A stream of each order of all accounts but the first."""
     return [
         request(f"GET /api/v1/orders/{order_id}/stream", token)
-        if are_of_api
-        else request(f"GET /events/o/{guest_links.make_token(order_id)}/")
         for token, versions in list(zip(store.tokens, store.orders, strict=True))[1:]
         for order_id in versions
     ]

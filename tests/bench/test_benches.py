@@ -27,7 +27,7 @@ RUNS = {
     "parked": (["--orders", "100", "--answers", "5"], "100"),
     "console": (["--orders", "8", "--requests", "1"], "overview"),
     "signins": (["--rounds", "1", "--seconds", "1", "--parallel", "3"], "beside sign-ins"),
-    "rest": (["--seconds", "0.2", "--orders", "60", "--held", "3"], "3 waiters and 3 streams of browsers"),
+    "rest": (["--seconds", "0.2", "--orders", "60", "--held", "3"], "3 waiters and 3 streams"),
     "lost_replies": (["--lost", "2", "--rate", "0.5"], "effects done twice"),
     "retention": (
         ["--orders", "120", "--running", "20", "--rate", "20", "--seconds", "0.5"],

@@ -30,6 +30,11 @@ def open_alerts() -> list[tuple[str, str, str]]:
     return list(alerts.values_list("kind", "subject", "code"))
 
 
+def without_outages() -> list[tuple[str, str, str]]:
+    """The open alerts that are about no service."""
+    return [alert for alert in open_alerts() if alert[0] != "outage"]
+
+
 def completed_steps() -> int:
     return OrderProcess.objects.filter(steps__state="completed").count()
 

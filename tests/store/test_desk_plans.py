@@ -1,5 +1,6 @@
 """What operators read costs the same with 30,000 finished orders: no selector reads a whole big table."""
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from uuid import UUID
@@ -92,7 +93,7 @@ def test_orders_about_a_subject_are_found_by_an_index() -> None:
         ),
     }
     for what, read in reads.items():
-        plans = [plan for plan in plans_of(read) if '"orders_order"' in plan.sql]
+        plans = [plan for plan in plans_of(read) if re.search(r"\borders_order\b", plan.sql)]
         assert plans, what
         for plan in plans:
             assert plan.indexes & {"order_by_subject", "step_to_decide"}, what
