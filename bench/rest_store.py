@@ -124,11 +124,12 @@ def orders(store: Store) -> list[bytes]:
 
 
 def streams(store: Store) -> list[bytes]:
-    """A stream of each order of all accounts but the first."""
+    """A stream of each unfinished order of all accounts but the first."""
     return [
         request(f"GET /api/v1/orders/{order_id}/stream", token)
         for token, versions in list(zip(store.tokens, store.orders, strict=True))[1:]
-        for order_id in versions
+        for order_id, version in versions.items()
+        if not version.endswith(("-processed", "-compensated"))
     ]
 
 
