@@ -64,6 +64,7 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
             "self": f"{ORDERS}/{body['id']}",
             "events": f"{ORDERS}/{body['id']}/events",
             "progress": f"{ORDERS}/{body['id']}/progress",
+            "stream": f"{ORDERS}/{body['id']}/stream",
         },
     }
 
