@@ -23,6 +23,10 @@ class ProcessState(StrEnum):
     COMPENSATED = "compensated"
 
 
+FINISHED_STATES = (ProcessState.PROCESSED, ProcessState.COMPENSATED)
+"""The states in which nothing more happens to an order by itself."""
+
+
 class StepStatus(StrEnum):
     """Where one step stands (T4)."""
 

@@ -31,12 +31,9 @@ def change_of_order(
         "responses": {202: OpenApiResponse(representations.OrderOut, description="It is tried again.")},
         "extensions": {
             OPERATION_PROBLEMS: [
-                "validation_failed",
                 "not_found",
                 "not_waiting_for_customer",
                 "being_cancelled",
-                "body_too_large",
-                "unsupported_media_type",
             ]
         },
     }

@@ -154,12 +154,7 @@ PLACE_ORDER: dict[str, Any] = {
     "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": _examples(),
-    "extensions": {
-        OPERATION_PROBLEMS: [
-            "validation_failed",
-            "idempotency_key_reused",
-        ]
-    },
+    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused"]},
 }
 GET_ORDER: dict[str, Any] = {
     "operation_id": "get_order",
@@ -272,13 +267,7 @@ ANSWER_CALL: dict[str, Any] = {
         component_name="Answer", serializers=[ResultIn, RefusalIn], resource_type_field_name=None
     ),
     "responses": {204: OpenApiResponse(description="The answer has been taken.")},
-    "extensions": {
-        OPERATION_PROBLEMS: [
-            "not_found",
-            "already_answered",
-            "too_late",
-        ]
-    },
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "already_answered", "too_late"]},
 }
 DELETE_MESSAGE: dict[str, Any] = {
     "operation_id": "delete_message",

@@ -1,9 +1,6 @@
 """What operators send to the API."""
 
-from typing import Any
-
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from orders.api.fields import Prose, Strict, Text, Whole
 from orders.services.answers import LONGEST_NOTE
@@ -51,9 +48,3 @@ class GroupResubmissionIn(ReasonIn):
     """`count` confirms how many orders are resubmitted. It is required for more than 50."""
 
     count = Whole(min_value=1, max_value=1_000_000, required=False)
-
-
-def read_body(kind: type[Strict], request: Request) -> dict[str, Any]:
-    """The values of a request's body. No body counts as an empty object. Raises `ValidationError`."""
-    values: dict[str, Any] = kind.read(request.data)
-    return values

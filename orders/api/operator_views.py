@@ -25,7 +25,6 @@ from orders.api.operator_requests import (
     GroupResubmissionIn,
     NeededReasonIn,
     ReasonIn,
-    read_body,
 )
 from orders.api.paging import AlertGroupQuery, AlertQuery, DecisionQuery, read_query, render_page
 from orders.api.problems import ProblemError
@@ -124,7 +123,7 @@ class GroupResubmission(OperatorView):
 
     @extend_schema(**operator_documentation.RESUBMIT_GROUP)
     def post(self, request: Request, group_id: int) -> Response:
-        values = read_body(GroupResubmissionIn, request)
+        values = GroupResubmissionIn.read(request.data)
         group = find_group(min(group_id, LARGEST_ID))
         if group is None:
             raise NotFound
@@ -162,7 +161,7 @@ class ActView(OperatorView):
     act: ClassVar[Callable[..., Result]]
 
     def post(self, request: Request, **url: Any) -> Response:
-        values = read_body(self.body, request)
+        values = self.body.read(request.data)
         target = self.find_target(url)
         with self._recorded(request, url):
             self.check_scope(request, target, values)

@@ -20,6 +20,7 @@ from rest_framework.request import Request
 from orders.access import api_tokens
 from orders.api import documentation, representations, requests
 from orders.api.authentication import valid_token
+from orders.api.rendering import Renderer
 from orders.api.waiting import WaitingView, hold_open
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
@@ -74,6 +75,6 @@ def _read(digest: str, order_id: UUID) -> Part:
 
 def _part(order: CustomerOrder) -> Part:
     """The event that says where an order stands, and that there is no other if it is finished."""
-    data = JSONRenderer().render(representations.OrderOut.render(order))
+    data = Renderer().render(representations.OrderOut.render(order))
     event = b"id: %b\nevent: order\ndata: %b\n\n" % (order.version.encode(), data)
     return Part(order.version, event + END if order.is_finished else event, order.is_finished)

@@ -16,6 +16,7 @@ from orders.access.addresses import read_ip_address
 from orders.access.limited_requests import note_counts
 from orders.access.limits import Count, LimitedError, Subject, take
 from orders.access.purses import PURSES
+from orders.wording.units import counted
 
 POLICIES = {
     "reads.account": "what an account reads",
@@ -64,8 +65,8 @@ class RateLimitedError(Throttled):
         super().__init__(wait=refused.wait)
         limit = refused.limit
         self.detail = ErrorDetail(
-            f"The limit {refused.name} is used up, which allows {limit.most:,} in {limit.seconds:,} "
-            f"{_unit(limit.seconds)}. Try again in {refused.wait:,} {_unit(refused.wait)}."
+            f"The limit {refused.name} is used up, which allows {limit.most:,} in "
+            f"{counted(limit.seconds, 'second')}. Try again in {counted(refused.wait, 'second')}."
         )
 
 
@@ -116,7 +117,3 @@ def _headers_of(status: str) -> tuple[str, ...]:
     if status == "429":
         return (RETRY_AFTER, RATE_LIMIT, RATE_LIMIT_POLICY)
     return (RATE_LIMIT, RATE_LIMIT_POLICY) if status[0] in "23" else ()
-
-
-def _unit(seconds: int) -> str:
-    return "second" if seconds == 1 else "seconds"

@@ -11,7 +11,7 @@ from orders.business.profiles import read_submitted
 from orders.fields.money import Money
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
 from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
-from orders.vocabulary import Goal, ProcessState, WaitingFor, WaitKind
+from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, WaitingFor, WaitKind
 
 PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
 
@@ -94,7 +94,7 @@ class CustomerOrder:
     @property
     def is_finished(self) -> bool:
         """Whether nothing more is to happen to it by itself."""
-        return self.is_archived or self.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED)
+        return self.is_archived or self.state in FINISHED_STATES
 
 
 class StoredRow(NamedTuple):

@@ -17,7 +17,6 @@ FEWEST_FINISHED = 20
 USUAL_KEPT, QUEUED_KEPT = 60, 5
 """Seconds for which the figures are kept."""
 QUEUED_EXAMINED = 200
-FINISHED = frozenset({ProcessState.PROCESSED, ProcessState.COMPENSATED})
 SHORTEST, LONGEST = 1, 60
 """Seconds until a change is likely: with nothing known, and at most. To look once a minute is never too often."""
 
@@ -34,7 +33,7 @@ def seconds_until_change(order: CustomerOrder, *, now: datetime) -> int | None:
 
     Orders of its workflow that were placed before it are inserted first, and from then on it takes as long as usual.
     """
-    if order.state in FINISHED:
+    if order.is_finished:
         return None
     queued = cache.get_or_set("queued_seconds_by_workflow", _read_queued, QUEUED_KEPT) or {}
     takes: float = queued.get(order.workflow, 0.0) + usual_seconds().get(order.workflow, 0.0)

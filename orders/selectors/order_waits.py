@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from orders.vocabulary import Goal, ProcessState, StepStatus, WaitingFor, WaitKind
+from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus, WaitingFor, WaitKind
 
 URGENCY: Mapping[WaitingFor, int] = {kind: place for place, kind in enumerate(WaitingFor)}
-ENDED = (ProcessState.PROCESSED, ProcessState.COMPENSATED)
 OUTSIDE: Mapping[WaitKind, WaitingFor] = {
     WaitKind.DECISION: WaitingFor.OPERATOR,
     WaitKind.EVENT: WaitingFor.OUTSIDE,
@@ -53,7 +52,7 @@ def waiting_of_order(state: str, steps: Iterable[Waiting | None]) -> Waiting | N
     """
     if state == ProcessState.ERROR:
         return Waiting(WaitingFor.OPERATOR)
-    if state in ENDED:
+    if state in FINISHED_STATES:
         return None
     waits = [wait for wait in steps if wait is not None]
     return min(waits, key=lambda wait: (URGENCY[wait.kind], wait.until or NEVER), default=None)

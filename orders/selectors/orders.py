@@ -113,15 +113,28 @@ def order(*, order_id: UUID, customer_id: int | None) -> CustomerOrder | None:
     for _ in range(LOOKS):
         if stored := stored_order(order_id, inserted):
             return stored
-        # The version is read before the data that it describes: a change in between makes the next version differ.
-        events = last_events([order_id])
-        if message := SubmissionMessage.objects.filter(order_id=order_id, **submitted).first():
-            return queued_order(message, events)
-        aside = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).first()
-        if aside:
-            return set_aside_order(aside, events)
+        if submitted_order := find_submission(order_id, submitted):
+            return submitted_order.order
         if archived := archived_orders.find(order_id, **inserted):
             return archived_orders.customer_order(archived)
+    return None
+
+
+class Submitted(NamedTuple):
+    """An order that is on the queue or set aside, and what it was posted with, which may be anything."""
+
+    order: CustomerOrder
+    body: object
+
+
+def find_submission(order_id: UUID, belonging: Mapping[str, Any]) -> Submitted | None:
+    """An order on the queue or set aside, if its columns have the values of `belonging`; otherwise None."""
+    # The version is read before the data that it describes: a change in between makes the next version differ.
+    events = last_events([order_id])
+    if message := SubmissionMessage.objects.filter(order_id=order_id, **belonging).first():
+        return Submitted(queued_order(message, events), message.body)
+    if aside := SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **belonging).first():
+        return Submitted(set_aside_order(aside, events), aside.body)
     return None
 
 

@@ -9,16 +9,13 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from orders.models import Event, Order, SetAside, SubmissionMessage
+from orders.models import Event, Order, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
-    last_events,
     order_data,
-    queued_order,
-    set_aside_order,
 )
-from orders.selectors.orders import LOOKS, Belonging, belonging_to
+from orders.selectors.orders import LOOKS, Belonging, belonging_to, find_submission
 from orders.selectors.stored_orders import stored_order
 from orders.vocabulary import EventKind
 
@@ -92,13 +89,8 @@ def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:
                 data=order_data(order),
                 occurrences=_occurrences(order_id),
             )
-        # The version is read before the data that it describes, as in `orders.selectors.orders.order`.
-        events = last_events([order_id])
-        if message := SubmissionMessage.objects.filter(order_id=order_id, **submitted).first():
-            return _described(queued_order(message, events), message.body)
-        aside = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).first()
-        if aside:
-            return _described(set_aside_order(aside, events), aside.body)
+        if submitted_order := find_submission(order_id, submitted):
+            return _described(*submitted_order)
         if archived := archived_orders.find(order_id, **inserted):
             return _archived(archived)
     return None

@@ -22,9 +22,8 @@ from orders.selectors.desk.order_ids import archived_ids_like
 from orders.selectors.desk.order_rows import OrderRow, archived_order_row
 from orders.selectors.desk.standing import RetryLimits, StandingKind
 from orders.selectors.paging import Position, older_than
-from orders.vocabulary import ProcessState
+from orders.vocabulary import FINISHED_STATES
 
-STATES = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
 CHUNK = 100
 
 
@@ -129,7 +128,7 @@ def _matching(order_filter: OrderFilter, now: datetime) -> list[QuerySet[Archive
     """The archived orders that match, for each state that they can be in. Many filters match none: all have ended."""
     if order_filter.problems:
         return []
-    states = [state for state in STATES if order_filter.state in ("", state)]
+    states = [state for state in FINISHED_STATES if order_filter.state in ("", state)]
     if order_filter.kind:
         state, _ = search.STATE_OF.get(StandingKind(order_filter.kind), ("", ""))
         states = [each for each in states if each == state]

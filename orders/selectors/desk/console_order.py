@@ -14,9 +14,8 @@ from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
 from orders.selectors.desk.order_rows import PendingAct, acts_on
 from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, step_standing
-from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus, WaitKind
+from orders.vocabulary import FINISHED_STATES, EventKind, Goal, Outcome, ProcessState, StepStatus, WaitKind
 
-ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
 SKIPPABLE = (StepStatus.NOT_STARTED.value, StepStatus.AWAITING.value, StepStatus.FAILED.value)
 
 
@@ -97,7 +96,7 @@ class ConsoleOrder:
     @property
     def has_ended(self) -> bool:
         """Whether it is processed or compensated."""
-        return self.detail.order is not None and self.detail.order.state in ENDED
+        return self.detail.order is not None and self.detail.order.state in FINISHED_STATES
 
     @property
     def can_erase(self) -> bool:
@@ -128,7 +127,7 @@ def _step(
     order = detail.order
     assert order is not None
     forward, failed = order.goal == Goal.COMPLETE, facts.state == StepStatus.FAILED
-    in_error, open_ = order.state == ProcessState.ERROR, order.state not in ENDED
+    in_error, open_ = order.state == ProcessState.ERROR, order.state not in FINISHED_STATES
     parked = facts.state == StepStatus.AWAITING
     joins = parked and facts.awaits == WaitKind.ITEMS
     idle = facts.complete_by is None or parked

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus, WaitKind
+from orders.vocabulary import FINISHED_STATES, Goal, Outcome, ProcessState, StepStatus, WaitKind
 
 LEAST_TIME = timedelta(seconds=5)
 """How long one try may take. With less time left, a step without an answer will probably miss its complete-by."""
@@ -230,7 +230,7 @@ def order_standing(
 ) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
     """Where an order stands, and its current steps with where each of them stands."""
     compensating = process.goal == Goal.COMPENSATE
-    if process.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED):
+    if process.state in FINISHED_STATES:
         return Standing(kind=StandingKind(process.state), compensating=compensating), []
     if process.state == ProcessState.ERROR:
         return _in_error(steps, compensating)

@@ -16,8 +16,6 @@ from orders.services.audit import Actor
 from orders.services.order_lock import lock_order, operator, release_order
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 
-ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
-
 Work = Callable[[ProcessRow, list[StepRow]], Result]
 
 

@@ -26,7 +26,6 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.cancelling import LOOKS
 from orders.services.operators.acts import (
-    ENDED,
     act_on,
     add_event,
     already,
@@ -37,7 +36,7 @@ from orders.services.operators.acts import (
     state_in_words,
 )
 from orders.services.order_lock import NoSuchOrderError
-from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus, WaitKind
+from orders.vocabulary import FINISHED_STATES, EventKind, Goal, ProcessState, StepStatus, WaitKind
 
 UNCONFIRMED = (
     "The confirmation is missing or wrong. It is the order's total in plain figures if money goes back to the customer,"
@@ -137,7 +136,7 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
 def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
     if not reason.strip():
         return refused("Give a reason. It is kept in the order's history.")
-    if row.process_state in ENDED or row.goal == Goal.COMPENSATE:
+    if row.process_state in FINISHED_STATES or row.goal == Goal.COMPENSATE:
         return refused("The order has ended or is being cancelled, so there is nothing to skip.")
     if step.complete_by is not None and step.state != StepStatus.AWAITING:
         return refused(f"Step {step.name} is under way. Wait for its reply or its complete-by time.")
@@ -190,7 +189,7 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         if not 0 <= priority <= 9:
             return refused("A priority is a number from 0 to 9.")
-        if row.process_state in ENDED:
+        if row.process_state in FINISHED_STATES:
             return refused("The order has ended.")
         if row.priority == priority:
             return already(f"The priority is already {priority}.")
