@@ -42,6 +42,9 @@ PROBLEMS: Mapping[str, Problem] = {
         ("already_answered", 409, "This has already been answered", "The first answer counts. Nothing was changed."),
         ("too_late", 410, "The answer came too late",
          "The time for it is over, or what it answers is not asked any more. `detail` says which."),
+        ("cursor_expired", 410, "The cursor is too old",
+         "Changes after it may be missing, so start anew: `GET` the URL in `begin` for a cursor, then read all of your "
+         "orders, then go on from that cursor."),
         ("body_too_large", 413, "The body is too large", "A request body may be up to 256 KiB."),
         ("unsupported_media_type", 415, "The content type is not supported", "Send `Content-Type: application/json`."),
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
@@ -80,10 +83,14 @@ SAY_MORE = (exceptions.ParseError, exceptions.AuthenticationFailed, MissingScope
 
 
 class ProblemError(Exception):
-    """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`."""
+    """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`.
+    `members` are what only this problem has."""
 
-    def __init__(self, code: str, detail: str = "", *, errors: Sequence[Mapping[str, str]] = ()) -> None:
+    def __init__(
+        self, code: str, detail: str = "", *, errors: Sequence[Mapping[str, str]] = (), **members: Any
+    ) -> None:
         super().__init__(code, detail)
+        self.members = members
         self.problem = PROBLEMS[code]
         self.detail = detail
         self.errors = errors
@@ -112,6 +119,8 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
     body = describe(problem, request_id=_request_id(request), detail=detail, errors=errors)
     if isinstance(error, MissingScopeError):
         body["needed_scope"] = error.needed.value
+    if isinstance(error, ProblemError):
+        body.update(error.members)
     return _respond(body, headers=_headers(problem, error))
 
 

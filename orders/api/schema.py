@@ -53,6 +53,11 @@ PROBLEM_SCHEMA = {
             "enum": list(TokenScope),
             "description": "The scope that the token lacks.",
         },
+        "begin": {
+            "type": "string",
+            "format": "uri-reference",
+            "description": "Where to get a cursor when the old one has expired.",
+        },
     },
     "required": ["type", "title", "status", "detail", "code", "request_id", "retryable"],
 }

@@ -6,6 +6,7 @@ from django.urls.converters import StringConverter
 from orders.api import operator_urls, problem_pages, views
 from orders.api.docs_page import Docs
 from orders.api.document import Document
+from orders.api.feed_views import Changes
 from orders.api.order_stream import OrderStream
 from orders.api.requests import QUEUE_NAME
 from orders.business import registry
@@ -28,6 +29,7 @@ version_1: list[URLPattern | URLResolver] = [
     path("orders/<uuid:order_id>/events", views.OrderEvents.as_view(), name="order-events"),
     path("orders/<uuid:order_id>/progress", views.OrderProgress.as_view(), name="order-progress"),
     path("orders/<uuid:order_id>/stream", OrderStream.as_view(), name="order-stream"),
+    path("changes", Changes.as_view(), name="changes"),
     path("response-queues/<queue:name>/messages", views.QueueMessages.as_view(), name="queue-messages"),
     path(
         "response-queues/<queue:name>/messages/<int:message_id>",

@@ -17,6 +17,7 @@ from orders.models.channel import (
 )
 from orders.models.customer import Address
 from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
+from orders.models.feed import FeedEpoch
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -52,6 +53,7 @@ __all__ = [
     "Circuit",
     "Erasure",
     "Event",
+    "FeedEpoch",
     "GroupNote",
     "LeaderLease",
     "Order",

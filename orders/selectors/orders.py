@@ -272,10 +272,11 @@ def order_events(
     events = list(Event.objects.filter(order_id=order_id, id__gt=after).order_by("id")[: limit + 1])
     if not events and (archived := archived_orders.find(order_id, **belonging.inserted)):
         events = [event for event in archived.events if event.pk > after][: limit + 1]
-    return page_of([_event(event) for event in events], limit)
+    return page_of([event_view(event) for event in events], limit)
 
 
-def _event(event: Event) -> EventView:
+def event_view(event: Event) -> EventView:
+    """An event as the customer of its order may see it."""
     until = event.detail.get(WAITS[event.kind]) if event.kind in WAITS else None
     return EventView(
         id=event.id,

@@ -17,8 +17,8 @@ from orders.engine.contracts import Json, Workflow
 from orders.engine.errors import StateConflict
 from orders.engine.intakes import AcceptedOrder, ClosedOrder
 from orders.engine.parking import fixed_moment
-from orders.engine.rows import EventRow, ProcessRow, StepRow
-from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.rows import ProcessRow, StepRow
+from orders.engine.runtime.sql import recordset, run
 from orders.engine.runtime.statements import Sent, array, known, send
 from orders.vocabulary import Goal, ProcessState
 
@@ -267,48 +267,3 @@ def insert_steps(rows: Iterable[dict[str, Any]]) -> None:
         """,
         [recordset(rows)],
     )
-
-
-def record_events(events: Iterable[EventRow]) -> None:
-    """Appends events to the orders' histories."""
-    rows = [
-        {
-            "order_id": event.order_id,
-            "kind": event.kind,
-            "step": event.step,
-            "attempt": event.attempt,
-            "actor_kind": event.actor.kind,
-            "actor_name": event.actor.name,
-            "detail": event.detail or {},
-        }
-        for event in events
-    ]
-    if rows:
-        send(
-            """
-            INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail, at)
-            SELECT order_id, kind, step, attempt, actor_kind, actor_name, detail, clock_timestamp()
-              FROM json_to_recordset(%s::json)
-                AS v(order_id uuid, kind text, step text, attempt int, actor_kind text, actor_name text,
-                     detail jsonb)
-            """,
-            [recordset(rows)],
-        )
-
-
-def last_call_failures(steps: Collection[StepRow]) -> dict[tuple[UUID, str], dict[str, Any]]:
-    """The detail of the last failed remote call in each step's present attempt, by order and step."""
-    if not steps:
-        return {}
-    rows = fetch(
-        """
-        SELECT DISTINCT ON (e.order_id, e.step) e.order_id, e.step, e.detail
-          FROM orders_event AS e
-          JOIN json_to_recordset(%s::json) AS v(order_id uuid, name text, attempt int)
-            ON e.order_id = v.order_id AND e.step = v.name AND e.attempt = v.attempt
-         WHERE e.kind = 'call_failed'
-         ORDER BY e.order_id, e.step, e.id DESC
-        """,
-        [recordset(step._asdict() for step in steps)],
-    )
-    return {(order_id, step): json.loads(detail) for order_id, step, detail in rows}
