@@ -11,7 +11,7 @@ from drf_spectacular.utils import (
 
 from orders.api import representations
 from orders.api.answers import RefusalIn, ResultIn
-from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
+from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderPartsQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.requests import ORDER_SCHEMA, QUEUE_NAME
 from orders.business import registry
@@ -35,6 +35,7 @@ PENDING_ORDER = {
     "workflow": "fulfil-order",
     "subject": "",
     "title": "2 × Tidal Lines",
+    "version": "0-pending",
     "state": "pending",
     "goal": "complete",
     "waiting_for": None,
@@ -112,6 +113,10 @@ ETAG = _header(
 LIST_ORDERS: dict[str, Any] = {
     "operation_id": "list_orders",
     "summary": "List your orders, newest first",
+    "description": (
+        "Each order is a summary, without its lines and steps. All conditions must be met. Follow `next` until it is "
+        "null: a page ends early, perhaps without any result, when it has looked at many orders that do not match."
+    ),
     "tags": ["orders"],
     "parameters": [OrderQuery],
     "responses": representations.OrderPageOut,
@@ -167,6 +172,7 @@ GET_ORDER: dict[str, Any] = {
     ),
     "tags": ["orders"],
     "parameters": [
+        OrderPartsQuery,
         _header("If-None-Match", "The ETag of the version you have, several with commas, or `*` for any."),
         _header("Prefer", f"`wait=N` holds the response for up to N seconds, at most {LONGEST_WAIT}."),
         ETAG,

@@ -14,23 +14,35 @@ from orders.api.rendering import Member, members_of, write_members
 from orders.business import registry
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
+from orders.selectors.listed_orders import OrderSummary
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StatusKind, StepStatus, WaitingFor
 from orders.wording.customers.stages import STATES
 
+EXPANDED = ("events", "progress")
+"""What is returned of an order only if it is asked for."""
 NOBODY = UUID(int=0)
 """Stands for an order's id in a path."""
 
 
 class Out(serializers.Serializer[Any]):
-    """A JSON object in a response. Fields named in `sparse` are omitted when they have no value."""
+    """A JSON object in a response. Fields named in `sparse` are omitted when they have no value.
+
+    Fields named in `added` are no part of the object itself: they are only described, and whoever sends them adds them.
+    """
 
     sparse: ClassVar[tuple[str, ...]] = ()
+    added: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def render(cls, instance: Any) -> dict[str, Any]:
         """The JSON object."""
         rendered: dict[str, Any] = shared(cls).to_representation(instance)
         return rendered
+
+    @classmethod
+    def member_names(cls) -> list[str]:
+        """The names of all its members."""
+        return list(cls._declared_fields)
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
         return {
@@ -41,7 +53,7 @@ class Out(serializers.Serializer[Any]):
 
     @cached_property
     def _members(self) -> Sequence[Member]:
-        return members_of(self.fields.values())
+        return members_of(field for name, field in self.fields.items() if name not in self.added)
 
 
 class StepName(serializers.CharField):
@@ -138,9 +150,12 @@ class StepOut(Out):
     error = FailureOut(required=False)
 
 
-class OrderOut(Out):
-    """An order and its progress. `workflow` is its kind, `title` says what it is, and `subject` is the client's own.
-    `error` is present if its submission was set aside.
+class OrderSummaryOut(Out):
+    """An order in a list. `lines` and `steps` are present if `expand` or `fields` asks for them.
+
+    `workflow` is its kind, `title` says what it is, and `subject` is the client's own.
+    `error` is present if its submission was set aside. `version` is the one in its ETag, and the ID of an event of its
+    stream.
 
     `waiting_for` says whom or what it waits for, null while it waits for nothing. If its steps wait for several, it is
     the first of these: `customer`, a step was declined, see `links`; `operator`, it is in Error or a decision is open;
@@ -150,12 +165,13 @@ class OrderOut(Out):
     where there is no deadline.
     """
 
-    sparse = ("error",)
+    sparse = ("error", "lines", "steps")
 
     id = serializers.UUIDField()
     workflow = serializers.CharField()
     subject = serializers.CharField(allow_blank=True)
     title = serializers.CharField(allow_blank=True)
+    version = serializers.CharField()
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
     waiting_for = serializers.ChoiceField(choices=list(WaitingFor), allow_null=True)
@@ -165,13 +181,13 @@ class OrderOut(Out):
     placed_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     total = MoneyOut(allow_null=True)
-    lines = LineOut(many=True)
-    steps = StepOut(many=True)
+    lines = LineOut(many=True, required=False)
+    steps = StepOut(many=True, required=False)
     error = FailureOut(required=False)
     links = serializers.SerializerMethodField()
 
     @extend_schema_field(OrderLinksOut)
-    def get_links(self, order: CustomerOrder) -> Mapping[str, str]:
+    def get_links(self, order: CustomerOrder | OrderSummary) -> Mapping[str, str]:
         kind = registry.find_kind(order.workflow)
         own = kind.client_links if kind and order.waiting_for is WaitingFor.CUSTOMER else {}
         return {
@@ -250,9 +266,23 @@ def page_of(item: type[Out], description: str) -> type[Out]:
     return type(f"{item.__name__.removesuffix('Out')}PageOut", (Out,), members)
 
 
-OrderPageOut = page_of(OrderOut, "A page of orders, newest first.")
+OrderPageOut = page_of(
+    OrderSummaryOut, "A page of orders, newest first. It may have fewer than you asked for."
+)
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
 MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, oldest first.")
+
+
+class OrderOut(OrderSummaryOut):
+    """An order and its progress, with the members of its summary. `events` and `progress` are present if `expand` or
+    `fields` asks for them."""
+
+    added = EXPANDED
+
+    lines = LineOut(many=True)
+    steps = StepOut(many=True)
+    events = EventPageOut(required=False)
+    progress = ProgressOut(required=False)
 
 
 def order_url(order_id: UUID) -> str:

@@ -14,10 +14,10 @@ from rest_framework.views import APIView
 
 from orders.api import documentation, representations, requests, scopes
 from orders.api.fields import Strict, shared
+from orders.api.order_parts import list_orders, order_body, progress_body, read_parts
 from orders.api.paging import (
     EventQuery,
     MessageQuery,
-    OrderQuery,
     read_query,
     render_page,
 )
@@ -27,9 +27,8 @@ from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError
 from orders.business.submissions import DEFAULT_PRIORITY
-from orders.fields.locales import reader_locale
 from orders.fields.numbers import LARGEST_ID
-from orders.selectors import durations, response_queues, tracked_orders
+from orders.selectors import durations, response_queues
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
@@ -39,7 +38,6 @@ from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
 from orders.vocabulary import Goal, ProcessState, TokenScope
-from orders.wording.customers.progress import progress
 
 
 class Orders(APIView):
@@ -49,16 +47,7 @@ class Orders(APIView):
 
     @extend_schema(**documentation.LIST_ORDERS)
     def get(self, request: Request) -> Response:
-        query = read_query(OrderQuery, request)
-        page = order_selectors.orders(
-            customer_id=requests.client_id(request),
-            state=query["state"],
-            placed_after=query["placed_after"],
-            subject=query["subject"],
-            before=query["cursor"],
-            limit=query["page_size"],
-        )
-        return render_page(representations.OrderPageOut, request, page, key=order_selectors.position_of)
+        return list_orders(request, customer_id=requests.client_id(request))
 
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
@@ -78,7 +67,7 @@ class OrderDetail(WaitingView):
 
     @extend_schema(**documentation.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
-        reader = requests.reader_id(request.auth)
+        reader, parts = requests.reader_id(request.auth), read_parts(request)
         order = _order(order_id, reader)
         known_versions = requests.read_known_versions(request)
         wait = read_wait(request)
@@ -89,7 +78,7 @@ class OrderDetail(WaitingView):
         if _is_known(order, known_versions, default=set()):
             response = _with_version(Response(status=304), order)
         else:
-            response = _render_order(order, status=200)
+            response = _with_version(Response(order_body(order, parts, reader_id=reader)), order)
         if has_waited:
             response["Preference-Applied"] = f"wait={wait}"
         return response
@@ -172,13 +161,7 @@ class OrderProgress(APIView):
 
     @extend_schema(**documentation.GET_PROGRESS)
     def get(self, request: Request, order_id: UUID) -> Response:
-        tracked = tracked_orders.order_of_customer(
-            order_id=order_id, customer_id=requests.reader_id(request.auth)
-        )
-        if tracked is None:
-            raise NotFound
-        seen = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
-        return Response(representations.ProgressOut.render(seen))
+        return Response(progress_body(order_id, requests.reader_id(request.auth)))
 
 
 class QueueMessages(WaitingView):
