@@ -11,6 +11,7 @@ from drf_spectacular.utils import (
 
 from orders.api import representations
 from orders.api.answers import RefusalIn, ResultIn
+from orders.api.own_words import METADATA_PARAMETER
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.requests import ORDER_SCHEMA, QUEUE_NAME
@@ -35,6 +36,8 @@ PENDING_ORDER = {
     "workflow": "fulfil-order",
     "subject": "",
     "title": "2 × Tidal Lines",
+    "reference": "",
+    "metadata": {},
     "state": "pending",
     "goal": "complete",
     "waiting_for": None,
@@ -113,7 +116,7 @@ LIST_ORDERS: dict[str, Any] = {
     "operation_id": "list_orders",
     "summary": "List your orders, newest first",
     "tags": ["orders"],
-    "parameters": [OrderQuery],
+    "parameters": [OrderQuery, METADATA_PARAMETER],
     "responses": representations.OrderPageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
 }
@@ -124,7 +127,9 @@ PLACE_ORDER: dict[str, Any] = {
         "A 202 response means that the order is stored safely; you can retrieve it at `Location` immediately. To retry "
         "safely when a response is lost, send an `Idempotency-Key`: the same key and body mean the same order for as "
         "long as that order can be retrieved, also when it is archived, and the response shows the order as it is now. "
-        "Keys belong to an account: all of its tokens share them, and no other account does."
+        "Keys belong to an account: all of its tokens share them, and no other account does. So do references: a "
+        "second order with a `reference`, under another key or none, is refused with `reference_taken`, which names "
+        "the first."
     ),
     "tags": ["orders"],
     "parameters": [
@@ -154,7 +159,7 @@ PLACE_ORDER: dict[str, Any] = {
     "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": _examples(),
-    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused"]},
+    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused", "reference_taken"]},
 }
 GET_ORDER: dict[str, Any] = {
     "operation_id": "get_order",

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orders.api.fields import Choice, Digits, Moment, NumberCursor, OneLine, OrderCursor, Strict
+from orders.api.own_words import OwnWordsQuery
 from orders.api.problems import ProblemError
 from orders.api.representations import Out
 from orders.business.submissions import LONGEST_SUBJECT
@@ -54,7 +55,7 @@ class SubjectQuery(PageQuery):
     )
 
 
-class OrderQuery(SubjectQuery):
+class OrderQuery(SubjectQuery, OwnWordsQuery):
     """Selects orders."""
 
     state = Choice(

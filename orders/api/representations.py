@@ -139,7 +139,8 @@ class StepOut(Out):
 
 
 class OrderOut(Out):
-    """An order and its progress. `workflow` is its kind, `title` says what it is, and `subject` is the client's own.
+    """An order and its progress. `workflow` is its kind, `title` says what it is, and `subject`, `reference` and
+    `metadata` are the client's own.
     `error` is present if its submission was set aside.
 
     `waiting_for` says whom or what it waits for, null while it waits for nothing. If its steps wait for several, it is
@@ -156,6 +157,8 @@ class OrderOut(Out):
     workflow = serializers.CharField()
     subject = serializers.CharField(allow_blank=True)
     title = serializers.CharField(allow_blank=True)
+    reference = serializers.CharField(allow_blank=True)
+    metadata = serializers.DictField(child=serializers.CharField(allow_blank=True))
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
     waiting_for = serializers.ChoiceField(choices=list(WaitingFor), allow_null=True)

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.business.own_words import NO_WORDS, OwnWords
 from orders.engine.runtime.sql import fetch
 from orders.models import ArchivedOrder, Event, Order, SetAside, SubmissionMessage
 from orders.selectors import archived_orders
@@ -43,14 +44,15 @@ WAITS: Mapping[str, str] = {
 }
 """After which events an order waits, and where their detail says until when."""
 _NEWEST = "ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
+OWN = "body ->> 'reference' AS reference, body -> 'metadata' AS metadata"
 QUEUED = f"""
     (SELECT order_id, body, posted_at, goal, NULL AS reason, NULL AS set_aside_at, placed_at
-       FROM (SELECT *, {{placed_at}} FROM orders_submissionmessage WHERE client = %(client)s::text) AS queued
+       FROM (SELECT *, {{placed_at}}, {OWN} FROM orders_submissionmessage WHERE client = %(client)s::text) AS queued
       WHERE {{conditions}} {_NEWEST})
 """
 ASIDE = f"""
     (SELECT order_id, body, posted_at, NULL, reason, set_aside_at, placed_at
-       FROM (SELECT *, {{placed_at}} FROM orders_setaside
+       FROM (SELECT *, {{placed_at}}, {OWN} FROM orders_setaside
               WHERE client = %(client)s::text AND replayed_at IS NULL) AS aside
       WHERE {{conditions}} {_NEWEST})
 """
@@ -194,10 +196,12 @@ def orders(
     state: str | None = None,
     placed_after: datetime | None = None,
     subject: str = "",
+    words: OwnWords = NO_WORDS,
 ) -> Page[CustomerOrder]:
-    """A customer's orders before a position, or only those about a subject, newest first by the time they were placed.
+    """A customer's orders before a position, or only those that are selected so, newest first.
 
-    An order keeps that time wherever it moves. Three statements, whatever the `limit`.
+    What counts is when an order was placed, which stays the same wherever it moves. Three statements, whatever the
+    `limit`.
     """
     selection = Selection(
         customer_id=customer_id,
@@ -206,6 +210,7 @@ def orders(
         placed_after=placed_after,
         state=state,
         subject=subject,
+        words=words,
     )
     values = {**selection.values, "client": client_of(customer_id)}
     views = {view.id: view for view in _submitted_orders(selection, values)}

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import orjson
 
+from orders.business.own_words import NO_WORDS, OwnWords
 from orders.engine.runtime.sql import fetch
 from orders.selectors.customer_order import (
     CustomerOrder,
@@ -33,7 +34,7 @@ STATEMENT = f"""
     WITH page AS MATERIALIZED (
         SELECT stored.id, stored.subject, stored.title, stored.currency, stored.total, stored.placed_at,
                stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
-               process.goal, process.failure_count, process.complete_by
+               process.goal, process.failure_count, process.complete_by, stored.reference, stored.metadata
           FROM orders_order AS stored
           JOIN orders_orderprocess AS process ON process.order_id = stored.id
          WHERE {{conditions}}
@@ -56,8 +57,8 @@ STATEMENT = f"""
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which of a customer's orders are listed: those before a position, placed after a time, in a state and about a
-    subject, where these are given."""
+    """Which of a customer's orders are listed: those before a position, placed after a time, in a state, about a
+    subject and with their client's words, where these are given."""
 
     customer_id: int
     limit: int
@@ -65,6 +66,7 @@ class Selection:
     placed_after: datetime | None = None
     state: str | None = None
     subject: str = ""
+    words: OwnWords = NO_WORDS
 
     @property
     def values(self) -> dict[str, Any]:
@@ -73,6 +75,8 @@ class Selection:
             **vars(self),
             "at": self.before and self.before.at,
             "id": self.before and self.before.order_id,
+            "reference": self.words.reference,
+            "metadata": orjson.dumps(dict(self.words.metadata)).decode(),
         }
 
     def conditions(self, *, order_id: str, subject: str, state: str = "") -> str:
@@ -86,6 +90,10 @@ class Selection:
             conditions.append("placed_at > %(placed_after)s::timestamptz")
         if self.subject:
             conditions.append(subject)
+        if self.words.reference:
+            conditions.append("reference = %(reference)s::text")
+        if self.words.metadata:
+            conditions.append("metadata @> %(metadata)s::jsonb")
         if self.state and state:
             conditions.append(f"{state} = %(state)s::text")
         return " AND ".join(conditions)
@@ -115,8 +123,8 @@ def _read(conditions: str, values: Mapping[str, Any]) -> list[CustomerOrder]:
 
 def _view(*columns: Any) -> CustomerOrder:
     """An order from a row of the statement."""
-    *own, last_id, last_at, steps, lines = columns
-    row = StoredRow(*own)
+    *own, metadata, last_id, last_at, steps, lines = columns
+    row = StoredRow._make([*own, metadata and orjson.loads(metadata)])
     return described_order(
         row,
         row,
