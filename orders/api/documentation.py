@@ -11,6 +11,7 @@ from drf_spectacular.utils import (
 
 from orders.api import representations
 from orders.api.answers import RefusalIn, ResultIn
+from orders.api.own_words import METADATA_PARAMETER
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderPartsQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.requests import ORDER_SCHEMA, QUEUE_NAME
@@ -36,6 +37,8 @@ PENDING_ORDER = {
     "subject": "",
     "title": "2 × Tidal Lines",
     "version": "0-pending",
+    "reference": "",
+    "metadata": {},
     "state": "pending",
     "goal": "complete",
     "waiting_for": None,
@@ -118,7 +121,7 @@ LIST_ORDERS: dict[str, Any] = {
         "null: a page ends early, perhaps without any result, when it has looked at many orders that do not match."
     ),
     "tags": ["orders"],
-    "parameters": [OrderQuery],
+    "parameters": [OrderQuery, METADATA_PARAMETER],
     "responses": representations.OrderPageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
 }
@@ -129,7 +132,9 @@ PLACE_ORDER: dict[str, Any] = {
         "A 202 response means that the order is stored safely; you can retrieve it at `Location` immediately. To retry "
         "safely when a response is lost, send an `Idempotency-Key`: the same key and body mean the same order for as "
         "long as that order can be retrieved, also when it is archived, and the response shows the order as it is now. "
-        "Keys belong to an account: all of its tokens share them, and no other account does."
+        "Keys belong to an account: all of its tokens share them, and no other account does. So do references: a "
+        "second order with a `reference`, under another key or none, is refused with `reference_taken`, which names "
+        "the first."
     ),
     "tags": ["orders"],
     "parameters": [
@@ -159,7 +164,7 @@ PLACE_ORDER: dict[str, Any] = {
     "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": _examples(),
-    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused"]},
+    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused", "reference_taken"]},
 }
 GET_ORDER: dict[str, Any] = {
     "operation_id": "get_order",

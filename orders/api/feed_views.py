@@ -1,5 +1,6 @@
 """The feed of changes: `GET changes`."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -16,10 +17,11 @@ from orders.api.feed_cursors import LATEST, FeedCursor, FeedCursorField, cursor_
 from orders.api.fields import Digits
 from orders.api.paging import LONGEST_WAIT, PageQuery, read_query
 from orders.api.problems import OPERATION_PROBLEMS, ProblemError
-from orders.api.representations import EventOut, Out
+from orders.api.representations import EventOut, OrderSummaryOut, Out
 from orders.api.waiting import WaitingView, hold
 from orders.selectors import changes
-from orders.selectors.changes import ChangePage, Epoch, FeedPoint, FeedReader, epoch
+from orders.selectors.changes import Change, Epoch, FeedPoint, FeedReader, epoch
+from orders.selectors.order_lists import order_summaries
 
 
 class ChangeQuery(PageQuery):
@@ -39,9 +41,11 @@ class ChangeQuery(PageQuery):
 
 
 class ChangeOut(EventOut):
-    """Something that happened to an order: an event of its history, and the order as it is now."""
+    """Something that happened to an order: an event of its history, and the order as it is now, which may be later. The
+    order is null if it has been deleted since."""
 
     order_id = serializers.UUIDField()
+    order = OrderSummaryOut(allow_null=True)
 
 
 class ChangePageOut(Out):
@@ -88,7 +92,13 @@ class Changes(WaitingView):
             hold(request, reader, version=changes.EMPTY, seconds=query["wait"])
         cursor = str(cursor_at(page.until, present, now=now))
         following = {**request.query_params.dict(), "after": cursor}
-        return Response(ChangePageOut.render(_body(page, cursor, f"{request.path}?{urlencode(following)}")))
+        body = {
+            "results": change_bodies(page.changes, customer),
+            "cursor": cursor,
+            "next": f"{request.path}?{urlencode(following)}",
+            "has_more": page.has_more,
+        }
+        return Response(body)
 
 
 def _point(after: FeedCursor | str | None, customer: int, present: Epoch, now: datetime) -> FeedPoint:
@@ -109,9 +119,19 @@ def _point(after: FeedCursor | str | None, customer: int, present: Epoch, now: d
 
 
 def _expired(detail: str) -> ProblemError:
-    return ProblemError("cursor_expired", detail, begin=f"{reverse('api:changes')}?after={LATEST}")
+    begin = f"{reverse('api:changes')}?after={LATEST}"
+    return ProblemError("cursor_expired", detail, members={"begin": begin})
 
 
-def _body(page: ChangePage, cursor: str, following: str) -> dict[str, Any]:
-    results = [{**vars(change.event), "order_id": change.order_id} for change in page.changes]
-    return {"results": results, "cursor": cursor, "next": following, "has_more": page.has_more}
+def change_bodies(found: Sequence[Change], customer_id: int) -> list[dict[str, Any]]:
+    """Changes of this customer's orders as JSON, with the orders as they are now."""
+    summaries = order_summaries({change.order_id for change in found}, customer_id)
+    orders = {order_id: OrderSummaryOut.render(summary) for order_id, summary in summaries.items()}
+    return [
+        {
+            **EventOut.render(change.event),
+            "order_id": str(change.order_id),
+            "order": orders.get(change.order_id),
+        }
+        for change in found
+    ]

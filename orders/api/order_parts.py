@@ -43,6 +43,8 @@ def list_orders(request: Request, *, customer_id: int) -> Response:
             placed_before=query["placed_before"],
             states=query["state"],
             subject=query["subject"],
+            reference=query["reference"],
+            metadata=query["metadata"],
             waiting_for=query["waiting_for"],
             step=query["step"],
             updated_after=query["updated_after"],

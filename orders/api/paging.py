@@ -20,6 +20,7 @@ from orders.api.fields import (
     Token,
     shared,
 )
+from orders.api.own_words import OwnWordsQuery
 from orders.api.problems import ProblemError
 from orders.api.representations import EXPANDED, OrderOut, OrderSummaryOut, Out
 from orders.business.intake import LARGEST_AMOUNT, LONGEST_SKU
@@ -81,7 +82,7 @@ def expansion(parts: Sequence[str], help_text: str) -> Choices:
     return Choices(parts, default=[], help_text=help_text)
 
 
-class OrderQuery(SubjectQuery):
+class OrderQuery(SubjectQuery, OwnWordsQuery):
     """Selects orders, and says what to return of each. Of several conditions, all must be met."""
 
     state = Choices(

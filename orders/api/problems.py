@@ -33,6 +33,8 @@ PROBLEMS: Mapping[str, Problem] = {
         ("not_acceptable", 406, "This format is not available", "Most responses are `application/json`."),
         ("cannot_be_cancelled", 409, "The order cannot be cancelled",
          "You can cancel an order until its point of no return."),
+        ("reference_taken", 409, "The reference is taken",
+         "Another order of your account has it: `order` says which. It is free again once that order is deleted."),
         ("not_waiting_for_customer", 409, "The order is not waiting for its customer",
          "None of its steps has been declined. If you have sent this before, it was accepted: read the order."),
         ("being_cancelled", 409, "The order is cancelled", "It is being cancelled or has been, so nothing is changed."),
@@ -83,17 +85,22 @@ SAY_MORE = (exceptions.ParseError, exceptions.AuthenticationFailed, MissingScope
 
 
 class ProblemError(Exception):
-    """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`.
-    `members` are what only this problem has."""
+    """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`. `members`
+    are those that only this problem has."""
 
     def __init__(
-        self, code: str, detail: str = "", *, errors: Sequence[Mapping[str, str]] = (), **members: Any
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        errors: Sequence[Mapping[str, str]] = (),
+        members: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(code, detail)
-        self.members = members
         self.problem = PROBLEMS[code]
         self.detail = detail
         self.errors = errors
+        self.members = members or {}
 
 
 def invalid(detail: str, **place: str) -> ProblemError:
@@ -120,7 +127,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
     if isinstance(error, MissingScopeError):
         body["needed_scope"] = error.needed.value
     if isinstance(error, ProblemError):
-        body.update(error.members)
+        body |= error.members
     return _respond(body, headers=_headers(problem, error))
 
 

@@ -153,7 +153,7 @@ class StepOut(Out):
 class OrderSummaryOut(Out):
     """An order in a list. `lines` and `steps` are present if `expand` or `fields` asks for them.
 
-    `workflow` is its kind, `title` says what it is, and `subject` is the client's own.
+    `workflow` is its kind, `title` says what it is, and `subject`, `reference` and `metadata` are the client's own.
     `error` is present if its submission was set aside. `version` is the one in its ETag, and the ID of an event of its
     stream.
 
@@ -172,6 +172,8 @@ class OrderSummaryOut(Out):
     subject = serializers.CharField(allow_blank=True)
     title = serializers.CharField(allow_blank=True)
     version = serializers.CharField()
+    reference = serializers.CharField(allow_blank=True)
+    metadata = serializers.DictField(child=serializers.CharField(allow_blank=True))
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
     waiting_for = serializers.ChoiceField(choices=list(WaitingFor), allow_null=True)

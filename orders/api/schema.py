@@ -58,6 +58,15 @@ PROBLEM_SCHEMA = {
             "format": "uri-reference",
             "description": "Where to get a cursor when the old one has expired.",
         },
+        "order": {
+            "type": "object",
+            "description": "The order that has the reference.",
+            "properties": {
+                "id": {"type": "string", "format": "uuid"},
+                "url": {"type": "string", "format": "uri-reference"},
+            },
+            "required": ["id", "url"],
+        },
     },
     "required": ["type", "title", "status", "detail", "code", "request_id", "retryable"],
 }
@@ -224,4 +233,7 @@ def _example(code: str) -> dict[str, Any]:
             "detail": "Ensure this value is less than or equal to 999.",
         }
         example["errors"] = [mistake]
+    if code == "reference_taken":
+        order_id = "01936b1e-6f0c-7c2e-9f3a-3d8f0f6f2b11"
+        example["order"] = {"id": order_id, "url": f"/api/v1/orders/{order_id}"}
     return example

@@ -25,7 +25,7 @@ from orders.api.preferences import read_wait
 from orders.api.problems import ProblemError, invalid
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
-from orders.business.placing import CannotBePlacedError, KeyReusedError
+from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
 from orders.business.submissions import DEFAULT_PRIORITY
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors import durations, response_queues
@@ -223,6 +223,9 @@ def _place(request: Request) -> PlacedOrder:
         raise invalid(str(error), pointer=requests.pointer(error.where)) from error
     except KeyReusedError as error:
         raise ProblemError("idempotency_key_reused") from error
+    except ReferenceTakenError as error:
+        first = {"id": str(error.order_id), "url": representations.order_url(error.order_id)}
+        raise ProblemError("reference_taken", members={"order": first}) from error
 
 
 def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:

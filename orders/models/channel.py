@@ -32,17 +32,29 @@ class SubmissionMessage(models.Model):
 
 
 class SubmissionKey(models.Model):
-    """The idempotency record of a submission: the same client and key always mean the same order (S3)."""
+    """What a client calls a submission: the same client and key, or the same client and reference, always mean the same
+    order (S3). There is one for each submission that has either.
+
+    Of a reference only its hash is here. So the reference stays taken when its customer is erased.
+    """
 
     id = models.BigAutoField(primary_key=True)
     client = models.CharField(max_length=80)
-    key = models.CharField(max_length=255)
+    key = models.CharField(max_length=255, null=True)
+    reference_hash = models.CharField(max_length=64, null=True)
     body_hash = models.CharField(max_length=64)
     order_id = models.UUIDField()
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["client", "key"], name="one_order_per_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["client", "key"], name="one_order_per_key"),
+            models.UniqueConstraint(
+                fields=["client", "reference_hash"],
+                condition=Q(reference_hash__isnull=False),
+                name="one_order_per_reference",
+            ),
+        ]
         indexes = [models.Index(fields=["order_id"], name="submission_key_by_order")]
 
     def __str__(self) -> str:

@@ -75,6 +75,8 @@ class CustomerOrder:
     is_archived: bool = False
     workflow_version: int = 0
     promised_by: datetime | None = None
+    reference: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def waiting(self) -> Waiting | None:
@@ -114,6 +116,8 @@ class StoredRow(NamedTuple):
     goal: str
     failure_count: int
     complete_by: datetime | None
+    reference: str
+    metadata: Mapping[str, str] | None
 
 
 class LastEvent(NamedTuple):
@@ -171,6 +175,8 @@ def described_order(
         steps=steps,
         workflow_version=process.version,
         promised_by=order.promised_by,
+        reference=order.reference,
+        metadata=order.metadata or {},
     )
 
 
@@ -249,6 +255,8 @@ def _described(
             if value is not None
         ],
         promised_by=submitted.profile.promised_by,
+        reference=submitted.words.reference,
+        metadata=submitted.words.metadata,
         error=error,
     )
 

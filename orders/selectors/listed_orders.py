@@ -41,8 +41,9 @@ ARCHIVED_LINES = """
 ROWS = f"""
     SELECT page.place, page.order_id, stored.subject, stored.title, stored.currency, stored.total, page.placed_at,
            stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
-           process.goal, process.failure_count, process.complete_by, last.id AS event_id, last.at AS event_at,
-           wait.kind, wait.until, {{lines}} AS lines, {{steps}} AS steps,
+           process.goal, process.failure_count, process.complete_by, stored.reference,
+           stored.metadata::text AS metadata, last.id AS event_id, last.at AS event_at, wait.kind,
+           wait.until, {{lines}} AS lines, {{steps}} AS steps,
            NULL::jsonb AS body, NULL AS reason, NULL::timestamptz AS posted_at
       FROM page
       JOIN orders_order AS stored ON stored.id = page.order_id
@@ -57,7 +58,8 @@ ROWS = f"""
            archived.total, page.placed_at, ("order" ->> 'inserted_at')::timestamptz,
            ("order" ->> 'promised_by')::timestamptz, process ->> 'workflow', (process ->> 'version')::smallint,
            archived.state, process ->> 'goal', (process ->> 'failure_count')::int,
-           (process ->> 'complete_by')::timestamptz, nullif(archived.last_event, 0),
+           (process ->> 'complete_by')::timestamptz, archived.reference, archived.metadata::text,
+           nullif(archived.last_event, 0),
            (events -> -1 ->> 'at')::timestamptz, NULL, NULL, {{archived_lines}}, {{archived_steps}}, NULL, NULL, NULL
       FROM page
       JOIN orders_archivedorder AS archived ON archived.order_id = page.order_id
@@ -66,7 +68,7 @@ ROWS = f"""
      WHERE page.place = 'archived'
      UNION ALL
     SELECT page.place, page.order_id, NULL, NULL, NULL, NULL, page.placed_at, submission.changed_at, NULL, NULL, NULL,
-           NULL, submission.goal, NULL, NULL, last.id, last.at, NULL, NULL, NULL, NULL, submission.body,
+           NULL, submission.goal, NULL, NULL, NULL, NULL, last.id, last.at, NULL, NULL, NULL, NULL, submission.body,
            submission.reason, submission.posted_at
       FROM page
      CROSS JOIN LATERAL (
@@ -94,6 +96,8 @@ class OrderSummary:
     workflow: str
     subject: str
     title: str
+    reference: str
+    metadata: Mapping[str, str]
     version: str
     state: str
     goal: str
@@ -130,6 +134,8 @@ class ListedRow(NamedTuple):
     goal: str
     failure_count: int
     complete_by: datetime | None
+    reference: str
+    metadata: str | None
     event_id: int | None
     event_at: datetime
     kind: str | None
@@ -167,6 +173,7 @@ def customer_order(row: ListedRow) -> CustomerOrder:
     if row.body is not None:
         return _submission(row)
     stored = StoredRow._make(row[1 : 1 + len(StoredRow._fields)])
+    stored = stored._replace(metadata=json.loads(row.metadata or "{}"))
     view = described_order(
         stored,
         stored,
@@ -186,6 +193,8 @@ def summary(row: ListedRow, parts: Collection[str] = ()) -> OrderSummary:
         workflow=row.workflow,
         subject=row.subject,
         title=row.title,
+        reference=row.reference,
+        metadata=json.loads(row.metadata or "{}"),
         version=version_of(row.event_id or 0, row.process_state),
         state=row.process_state,
         goal=row.goal,

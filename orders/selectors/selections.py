@@ -4,8 +4,9 @@ An order is on the submission queue, set aside, in the orders database or archiv
 of its own. A filter is a field of `Selection`, and has a condition in each place where it can select an order.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -77,6 +78,8 @@ def _submissions(name: str, table: str, own: str, state: ProcessState, waits: Se
         waits=waits,
         conditions={
             "subject": "place.body -> 'subject' = to_jsonb(%(subject)s::text)",
+            "reference": "place.body ->> 'reference' = %(reference)s::text",
+            "metadata": "place.body -> 'metadata' @> %(metadata)s::jsonb",
             "states": "true",
             "waiting_for": "true",
             "updated_after": f"{updated_at} > %(updated_after)s::timestamptz",
@@ -93,6 +96,12 @@ def _of_totals(table: str) -> Mapping[str, str]:
     }
 
 
+OWN_WORDS = {
+    "reference": "place.reference = %(reference)s::text",
+    "metadata": "place.metadata @> %(metadata)s::jsonb",
+}
+INDEXED = {"subject", *OWN_WORDS}
+"""The filters whose orders an index finds."""
 QUEUED = _submissions("queued", "orders_submissionmessage", "", ProcessState.PENDING, [])
 ASIDE = _submissions(
     *("aside", "orders_setaside", "AND place.replayed_at IS NULL"),
@@ -112,6 +121,7 @@ STORED = Place(
     waits=list(WaitingFor),
     conditions={
         "subject": "place.subject = %(subject)s::text",
+        **OWN_WORDS,
         "states": "process.process_state = ANY(%(states)s::text[])",
         "waiting_for": f"(SELECT kind FROM ({WAIT}) AS wait) = ANY(%(waiting_for)s::text[])",
         "step": _AT_STEP,
@@ -129,6 +139,7 @@ ARCHIVED = Place(
     waits=[],
     conditions={
         "subject": "place.subject = %(subject)s::text",
+        **OWN_WORDS,
         "states": "place.state = ANY(%(states)s::text[])",
         "updated_after": """
             (SELECT coalesce(events -> -1 ->> 'at', "order" ->> 'inserted_at')::timestamptz
@@ -160,6 +171,8 @@ class Selection:
     placed_before: datetime | None = None
     states: Sequence[str] = ()
     subject: str = ""
+    reference: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
     waiting_for: Sequence[str] = ()
     step: str = ""
     updated_after: datetime | None = None
@@ -172,7 +185,7 @@ class Selection:
     @property
     def filters(self) -> Sequence[str]:
         """The names of the given fields that have a condition of their own in each place."""
-        return [name for name in STORED.conditions if getattr(self, name) not in ("", (), [], None)]
+        return [name for name in STORED.conditions if getattr(self, name) not in ("", (), [], {}, None)]
 
     @property
     def is_of_profiles(self) -> bool:
@@ -182,7 +195,7 @@ class Selection:
     @property
     def is_sieved(self) -> bool:
         """Whether orders have to be looked at that may not be selected, and that no index leaves out."""
-        return not {"subject"}.issuperset(self.filters)
+        return not INDEXED.issuperset(self.filters)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -191,6 +204,7 @@ class Selection:
         return {
             **vars(self),
             **{name: list(getattr(self, name)) for name in ("states", "waiting_for", "submitted")},
+            "metadata": json.dumps(dict(self.metadata)),
             "client": f"user:{self.customer_id}",
             "before_at": before and before.at,
             "before_id": before and before.order_id,

@@ -41,7 +41,8 @@ LINES = """
 STATEMENT = f"""
     SELECT stored.id, stored.subject, stored.title, stored.currency, stored.total, stored.placed_at,
            stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
-           process.goal, process.failure_count, process.complete_by, last.id, last.at,
+           process.goal, process.failure_count, process.complete_by, stored.reference, stored.metadata::text,
+           last.id, last.at,
            {STEPS.format(order_id="stored.id")}, {LINES.format(order_id="stored.id")}
       FROM orders_order AS stored
       JOIN orders_orderprocess AS process ON process.order_id = stored.id
@@ -62,8 +63,8 @@ def stored_order(order_id: UUID, belonging: Mapping[str, Any]) -> CustomerOrder 
 
 def _view(*columns: Any) -> CustomerOrder:
     """An order from a row of the statement."""
-    *own, last_id, last_at, steps, lines = columns
-    row = StoredRow(*own)
+    *own, metadata, last_id, last_at, steps, lines = columns
+    row = StoredRow._make([*own, metadata and orjson.loads(metadata)])
     return described_order(
         row,
         row,

@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
+from orders.business.own_words import OwnWords
 from orders.engine.runtime.sql import database_now, run
 from orders.models import AlertGroup
 from orders.selectors import orders
@@ -100,6 +101,35 @@ def test_orders_about_a_subject_are_found_by_an_index() -> None:
             assert {
                 node.get("Relation Name") for node in plan.nodes() if node["Node Type"] == "Seq Scan"
             } == set()
+
+
+def test_orders_are_found_by_their_clients_words_with_an_index() -> None:
+    """Of a customer with 20,000 orders, each of which has a reference and metadata; a reference also in the console."""
+    customer = User.objects.create(username="ada")
+    run(
+        """
+        INSERT INTO orders_order (id, customer_id, reference, metadata, placed_at, total, currency)
+        SELECT order_id, %s, 'r' || n, jsonb_build_object('a', n::text), created_at, NULL, ''
+          FROM (SELECT *, row_number() OVER () AS n FROM orders_orderprocess LIMIT 20000) AS process
+            ON CONFLICT (id) DO UPDATE SET customer_id = EXCLUDED.customer_id, reference = EXCLUDED.reference,
+                                           metadata = EXCLUDED.metadata
+        """,
+        [customer.pk],
+    )
+    run("ANALYZE orders_order")
+    named, having = OwnWords(reference="r7"), OwnWords(metadata={"a": "7"})
+    reads: dict[str, Callable[[], object]] = {
+        "order_by_reference": lambda: orders.orders(customer_id=customer.pk, words=named, limit=30),
+        "order_by_metadata": lambda: orders.orders(customer_id=customer.pk, words=having, limit=30),
+    }
+    for index, read in reads.items():
+        (plan,) = [plan for plan in plans_of(read) if re.search(r"\borders_order\b", plan.sql)]
+        assert index in plan.indexes
+        assert "orders_order" not in plan.scanned_whole
+    console = OrderFilter(q="r7")
+    limits, now = RetryLimits(), database_now()
+    searched = plans_of(lambda: search.page(console, after=None, limit=30, retry_limits=limits, now=now))
+    assert any("order_by_reference" in plan.indexes for plan in searched)
 
 
 @pytest.mark.parametrize("query", [{}, {"state": "processed"}, {"older": "1d"}])

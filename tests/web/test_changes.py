@@ -59,6 +59,8 @@ def test_what_happens_to_an_order_is_in_its_clients_feed(ada: APIClient, bob: AP
     assert received["order_id"] == begun["order_id"] == str(order)
     (event, _) = ada.get(f"{ORDERS}/{order}/events").json()["results"]
     assert event.items() <= received.items()
+    (summary,) = ada.get(ORDERS).json()["results"]
+    assert received["order"] == begun["order"] == summary
     assert page(bob)["results"] == []
 
 

@@ -25,6 +25,7 @@ from orders.api.fields import (
     Token,
     Whole,
 )
+from orders.api.own_words import Metadata, Reference
 from orders.api.problems import PROBLEMS
 from orders.api.requests import SubjectText
 from orders.api.schema import ExactSchema
@@ -196,6 +197,8 @@ class Everything(Strict):
     token = Token(pattern="[a-z]{2,3}|x", message="No.", max_length=3)
     subject = SubjectText(max_length=9)
     whole = Whole(min_value=1, max_value=9)
+    reference = Reference()
+    metadata = Metadata()
 
 
 VALUES = [
@@ -218,6 +221,10 @@ VALUES = [
         "a\n",
     ),
     *("\u0085", "\u00a0", "a\u2028", "\u00ad", "a.b:c", "a.b:", "A.b:c", "_.x_1:", "1.b:c", "☂" * 5, "☂" * 6),
+    *({"a": text} for text in ("", "a\nb", "é" * 500, "é" * 501, "a\0b", 1, None)),
+    *({name: "b"} for name in ("", " ", "é" * 40, "é" * 41, "a\nb", "a.b]")),
+    *({str(number): "" for number in range(count)} for count in (20, 21)),
+    *("é" * 120, "é" * 121),
     *(0, 1, 9, 10, 1.0, 1.5, 1e300, -1, True, False, None, [], {}, ["a"], {"a": 1}, "1"),
 ]
 
