@@ -1,67 +1,39 @@
 """Clients give their orders a reference and metadata.
 
 The new columns are nullable or have a constant default, so nothing is rewritten, and an older release that still
-inserts leaves them empty. A key may be missing now: a submission with only a reference has a record, too.
+inserts leaves them empty. A key may be missing now: a submission with only a reference has a record, too. Each table is
+locked alone, for a moment; a migration that was interrupted is simply repeated.
 """
 
-from django.contrib.postgres.indexes import GinIndex
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
-from django.db.models import Q
-
-UNIQUE = "one_order_per_reference"
 
 
-def columns(model):
+def columns(model, **helps):
     """The columns of a table of orders."""
-    return [
-        migrations.AddField(
-            model_name=model,
-            name="reference",
-            field=models.CharField(
-                blank=True,
-                db_default="",
-                default="",
-                max_length=120,
-                **({"help_text": "what its client calls it"} if model == "order" else {}),
-            ),
-        ),
-        migrations.AddField(
-            model_name=model,
-            name="metadata",
-            field=models.JSONField(
-                null=True,
-                **(
-                    {"help_text": "its client's own texts by their names, if it has any"}
-                    if model == "order"
-                    else {}
+    return migrations.RunSQL(
+        f"ALTER TABLE orders_{model} ADD COLUMN IF NOT EXISTS reference varchar(120) DEFAULT '' NOT NULL,"
+        " ADD COLUMN IF NOT EXISTS metadata jsonb NULL",
+        f"ALTER TABLE orders_{model} DROP COLUMN reference, DROP COLUMN metadata",
+        state_operations=[
+            migrations.AddField(
+                model_name=model,
+                name="reference",
+                field=models.CharField(
+                    blank=True,
+                    db_default="",
+                    default="",
+                    max_length=120,
+                    **({"help_text": helps["reference"]} if helps else {}),
                 ),
             ),
-        ),
-    ]
-
-
-def index(model, built):
-    """Builds an index while orders are processed. A build that was interrupted leaves an index that is not valid."""
-    return [
-        migrations.RunSQL(f"DROP INDEX CONCURRENTLY IF EXISTS {built.name}", migrations.RunSQL.noop),
-        AddIndexConcurrently(model_name=model, index=built),
-    ]
-
-
-def by_reference(name):
-    """An index of the orders that have a reference."""
-    return models.Index(fields=["reference"], condition=~Q(reference=""), name=name)
-
-
-def by_metadata(name, **options):
-    """An index of what each order's metadata say."""
-    return GinIndex(
-        fields=["metadata"],
-                opclasses=["jsonb_path_ops"],
-        condition=Q(metadata__isnull=False),
-        name=name,
-        **options,
+            migrations.AddField(
+                model_name=model,
+                name="metadata",
+                field=models.JSONField(
+                    null=True, **({"help_text": helps["metadata"]} if helps else {})
+                ),
+            ),
+        ],
     )
 
 
@@ -71,36 +43,25 @@ class Migration(migrations.Migration):
     dependencies = [("orders", "0050_cancelled_submissions")]
 
     operations = [
-        migrations.AlterField(
-            model_name="submissionkey", name="key", field=models.CharField(max_length=255, null=True)
-        ),
-        migrations.AddField(
-            model_name="submissionkey",
-            name="reference_hash",
-            field=models.CharField(max_length=64, null=True),
-        ),
-        *columns("order"),
-        *columns("archivedorder"),
         migrations.RunSQL(
-            [
-                f"DROP INDEX CONCURRENTLY IF EXISTS {UNIQUE}",
-                f"CREATE UNIQUE INDEX CONCURRENTLY {UNIQUE} ON orders_submissionkey (client, reference_hash)"
-                " WHERE reference_hash IS NOT NULL",
-            ],
-            f"DROP INDEX CONCURRENTLY IF EXISTS {UNIQUE}",
+            "ALTER TABLE orders_submissionkey ALTER COLUMN key DROP NOT NULL,"
+            " ADD COLUMN IF NOT EXISTS reference_hash varchar(64) NULL",
+            "ALTER TABLE orders_submissionkey DROP COLUMN reference_hash",
             state_operations=[
-                migrations.AddConstraint(
+                migrations.AlterField(
+                    model_name="submissionkey", name="key", field=models.CharField(max_length=255, null=True)
+                ),
+                migrations.AddField(
                     model_name="submissionkey",
-                    constraint=models.UniqueConstraint(
-                        fields=["client", "reference_hash"],
-                        condition=Q(reference_hash__isnull=False),
-                        name=UNIQUE,
-                    ),
+                    name="reference_hash",
+                    field=models.CharField(max_length=64, null=True),
                 ),
             ],
         ),
-        *index("order", by_reference("order_by_reference")),
-        *index("order", by_metadata("order_by_metadata")),
-        *index("archivedorder", by_reference("archived_by_reference")),
-        *index("archivedorder", by_metadata("archived_by_metadata", fastupdate=False)),
+        columns(
+            "order",
+            reference="what its client calls it",
+            metadata="its client's own texts by their names, if it has any",
+        ),
+        columns("archivedorder"),
     ]
