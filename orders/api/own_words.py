@@ -43,7 +43,7 @@ class Metadata(serializers.Field[Mapping[str, str], Any, Any, Any]):
             self.fail("invalid")
         if len(data) > MOST_METADATA:
             self.fail("too_many")
-        mistakes = {name: found for name, text in data.items() if (found := _mistakes(name, text))}
+        mistakes = {name: reasons for name, text in data.items() if (reasons := _mistakes(name, text))}
         if mistakes:
             raise serializers.ValidationError(mistakes)
         return dict(data)
@@ -92,8 +92,8 @@ def _by_parameter(mistakes: Any) -> Any:
     inner = mistakes.get("metadata")
     if not isinstance(inner, Mapping):
         return mistakes
-    others = {name: found for name, found in mistakes.items() if name != "metadata"}
-    return {**others, **{f"metadata[{name}]": found for name, found in inner.items()}}
+    others = {name: reasons for name, reasons in mistakes.items() if name != "metadata"}
+    return {**others, **{f"metadata[{name}]": reasons for name, reasons in inner.items()}}
 
 
 METADATA_PARAMETER = OpenApiParameter(

@@ -1,4 +1,4 @@
-"""Finds orders by what their clients call them, while orders are processed. The indexes are empty when they are built."""
+"""Finds orders by their clients' own words, and lets a client have each reference once."""
 
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.operations import AddIndexConcurrently
@@ -25,7 +25,7 @@ def by_metadata(name, **options):
     """An index of what each order's metadata say."""
     return GinIndex(
         fields=["metadata"],
-                opclasses=["jsonb_path_ops"],
+        opclasses=["jsonb_path_ops"],
         condition=Q(metadata__isnull=False),
         name=name,
         **options,
