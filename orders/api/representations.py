@@ -22,6 +22,7 @@ EXPANDED = ("events", "progress")
 """What is returned of an order only if it is asked for."""
 NOBODY = UUID(int=0)
 """Stands for an order's id in a path."""
+_NOBODY = str(NOBODY)
 
 
 class Out(serializers.Serializer[Any]):
@@ -193,10 +194,7 @@ class OrderSummaryOut(Out):
         kind = registry.find_kind(order.workflow)
         own = kind.client_links if kind and order.waiting_for is WaitingFor.CUSTOMER else {}
         return {
-            "self": order_url(order.id),
-            "events": order_link("order-events", order.id),
-            "progress": order_link("order-progress", order.id),
-            "stream": order_link("order-stream", order.id),
+            **order_links(order.id),
             **{name: reverse(f"api:{url}", args=[order.id]) for name, url in own.items()},
         }
 
@@ -294,7 +292,21 @@ def order_url(order_id: UUID) -> str:
 
 def order_link(name: str, order_id: UUID) -> str:
     """The path of an order's page of the API that has this name."""
-    return _pattern(name, get_script_prefix()).replace(str(NOBODY), str(order_id))
+    return _pattern(name, get_script_prefix()).replace(_NOBODY, str(order_id))
+
+
+def order_links(order_id: UUID) -> dict[str, str]:
+    """The paths of all that an order always has."""
+    number = str(order_id)
+    return {
+        name: pattern.replace(_NOBODY, number) for name, pattern in _patterns(get_script_prefix()).items()
+    }
+
+
+@cache
+def _patterns(prefix: str) -> Mapping[str, str]:
+    names = {"self": "order", **{name: f"order-{name}" for name in ("events", "progress", "stream")}}
+    return {name: _pattern(url, prefix) for name, url in names.items()}
 
 
 @cache
