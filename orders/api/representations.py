@@ -14,7 +14,7 @@ from orders.api.rendering import Member, members_of, write_members
 from orders.business import registry
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
-from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StatusKind, StepStatus, WaitingFor
+from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor
 from orders.wording.customers.stages import STATES
 
 NOBODY = UUID(int=0)
@@ -63,16 +63,6 @@ def open_steps() -> list[tuple[str, str]]:
     open_kinds = {kind.name for kind in registry.kinds() if kind.is_open_to_clients}
     workflows = [workflow for workflow in registry.workflows().values() if workflow.name in open_kinds]
     return [(step.name, step.declined_as) for workflow in workflows for step in workflow.steps]
-
-
-class StatusWord(serializers.CharField):
-    """What a message says of its order. The document lists what the steps of today's workflows may say."""
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """What the OpenAPI document adds."""
-        words = [*StatusKind, *sorted(declined_as for _, declined_as in open_steps())]
-        return {"x-extensible-enum": list(dict.fromkeys(words))}
 
 
 class MoneyOut(Out):
@@ -224,21 +214,6 @@ class EventOut(Out):
     reason = serializers.ChoiceField(choices=list(Reason), required=False)
 
 
-class MessageOut(Out):
-    """A message on a response queue.
-
-    `kind` is `received`, `started`, `declined`, `completed`, `failed` or `compensated`. A step may have a word of its
-    own in place of `declined`, such as `payment_declined`. The body of that message has `step`, `code`, `message` and
-    `waiting_until`; that of `failed` has `step` and `code` if a step failed; that of `compensated` has the `reason`.
-    """
-
-    id = serializers.IntegerField()
-    order_id = serializers.UUIDField()
-    kind = StatusWord()
-    posted_at = serializers.DateTimeField()
-    body = serializers.JSONField()
-
-
 def page_of(item: type[Out], description: str) -> type[Out]:
     """The serializer of a page of such items. `next` is the URL of the following page, or null."""
     members = {
@@ -252,7 +227,6 @@ def page_of(item: type[Out], description: str) -> type[Out]:
 
 OrderPageOut = page_of(OrderOut, "A page of orders, newest first.")
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
-MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, oldest first.")
 
 
 def order_url(order_id: UUID) -> str:
