@@ -280,6 +280,7 @@ SPECTACULAR_SETTINGS = {
         "BulkActionState": "orders.api.enumerations.BULK_STATES",
         "EventKind": "orders.api.enumerations.EVENT_KINDS",
         "Goal": "orders.api.enumerations.GOALS",
+        "MessageReason": "orders.api.enumerations.MESSAGE_REASONS",
         "OrderState": "orders.api.enumerations.ORDER_STATES",
         "Reason": "orders.api.enumerations.REASONS",
         "Situation": "orders.api.enumerations.SITUATIONS",

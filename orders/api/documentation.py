@@ -12,9 +12,9 @@ from drf_spectacular.utils import (
 from orders.api import representations
 from orders.api.answers import RefusalIn, ResultIn
 from orders.api.own_words import METADATA_PARAMETER
-from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderPartsQuery, OrderQuery
+from orders.api.paging import LONGEST_WAIT, EventQuery, OrderPartsQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.requests import ORDER_SCHEMA, QUEUE_NAME
+from orders.api.requests import ORDER_SCHEMA
 from orders.business import registry
 
 NEW_ORDER = {
@@ -86,11 +86,6 @@ def path_parameter(name: str, description: str, **schema: Any) -> OpenApiParamet
     return OpenApiParameter(
         name, {"type": "string", **schema}, OpenApiParameter.PATH, description=description
     )
-
-
-QUEUE = path_parameter(
-    "name", "The name of the queue, as `reply_to` has it.", pattern=f"^{QUEUE_NAME}$", maxLength=64
-)
 
 
 def is_open_to_clients() -> bool:
@@ -248,21 +243,6 @@ GET_PROGRESS: dict[str, Any] = {
     "responses": representations.ProgressOut,
     "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }
-LIST_MESSAGES: dict[str, Any] = {
-    "operation_id": "list_messages",
-    "summary": "List the messages on a response queue",
-    "description": (
-        "A queue exists as soon as an order names it in `reply_to`. Process each message, then delete it. Messages of "
-        "different orders may appear out of ID order, so use `after` only for paging. A message that you have not "
-        "deleted is still to be processed, whatever its ID."
-    ),
-    "tags": ["response queues"],
-    "parameters": [QUEUE, MessageQuery],
-    "responses": representations.MessagePageOut,
-    "extensions": {
-        OPERATION_PROBLEMS: ["validation_failed", "not_found", "headers_too_large", "too_many_waiting"]
-    },
-}
 ANSWER_CALL: dict[str, Any] = {
     "operation_id": "answer_call",
     "summary": "Answer a call later",
@@ -279,12 +259,4 @@ ANSWER_CALL: dict[str, Any] = {
     ),
     "responses": {204: OpenApiResponse(description="The answer has been taken.")},
     "extensions": {OPERATION_PROBLEMS: ["not_found", "already_answered", "too_late"]},
-}
-DELETE_MESSAGE: dict[str, Any] = {
-    "operation_id": "delete_message",
-    "summary": "Delete a message that you have processed",
-    "tags": ["response queues"],
-    "parameters": [QUEUE],
-    "responses": {204: OpenApiResponse(description="The message has been deleted.")},
-    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }

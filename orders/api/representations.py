@@ -15,7 +15,7 @@ from orders.business import registry
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.listed_orders import OrderSummary
-from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StatusKind, StepStatus, WaitingFor
+from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor
 from orders.wording.customers.stages import STATES
 
 EXPANDED = ("events", "progress")
@@ -76,16 +76,6 @@ def open_steps() -> list[tuple[str, str]]:
     open_kinds = {kind.name for kind in registry.kinds() if kind.is_open_to_clients}
     workflows = [workflow for workflow in registry.workflows().values() if workflow.name in open_kinds]
     return [(step.name, step.declined_as) for workflow in workflows for step in workflow.steps]
-
-
-class StatusWord(serializers.CharField):
-    """What a message says of its order. The document lists what the steps of today's workflows may say."""
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """What the OpenAPI document adds."""
-        words = [*StatusKind, *sorted(declined_as for _, declined_as in open_steps())]
-        return {"x-extensible-enum": list(dict.fromkeys(words))}
 
 
 class MoneyOut(Out):
@@ -240,21 +230,6 @@ class EventOut(Out):
     reason = serializers.ChoiceField(choices=list(Reason), required=False)
 
 
-class MessageOut(Out):
-    """A message on a response queue.
-
-    `kind` is `received`, `started`, `declined`, `completed`, `failed` or `compensated`. A step may have a word of its
-    own in place of `declined`, such as `payment_declined`. The body of that message has `step`, `code`, `message` and
-    `waiting_until`; that of `failed` has `step` and `code` if a step failed; that of `compensated` has the `reason`.
-    """
-
-    id = serializers.IntegerField()
-    order_id = serializers.UUIDField()
-    kind = StatusWord()
-    posted_at = serializers.DateTimeField()
-    body = serializers.JSONField()
-
-
 def page_of(item: type[Out], description: str) -> type[Out]:
     """The serializer of a page of such items. `next` is the URL of the following page, or null."""
     members = {
@@ -270,7 +245,6 @@ OrderPageOut = page_of(
     OrderSummaryOut, "A page of orders, newest first. It may have fewer than you asked for."
 )
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
-MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, oldest first.")
 
 
 class OrderOut(OrderSummaryOut):

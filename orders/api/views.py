@@ -17,7 +17,6 @@ from orders.api.fields import Strict, shared
 from orders.api.order_parts import list_orders, order_body, progress_body, read_parts
 from orders.api.paging import (
     EventQuery,
-    MessageQuery,
     read_query,
     render_page,
 )
@@ -27,14 +26,12 @@ from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
 from orders.business.submissions import DEFAULT_PRIORITY
-from orders.fields.numbers import LARGEST_ID
-from orders.selectors import durations, response_queues
+from orders.selectors import durations
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
 from orders.services import placing
 from orders.services.act_results import ResultStatus
-from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
 from orders.vocabulary import Goal, ProcessState, TokenScope
@@ -162,35 +159,6 @@ class OrderProgress(APIView):
     @extend_schema(**documentation.GET_PROGRESS)
     def get(self, request: Request, order_id: UUID) -> Response:
         return Response(progress_body(order_id, requests.reader_id(request.auth)))
-
-
-class QueueMessages(WaitingView):
-    """The messages on one of the client's response queues."""
-
-    @extend_schema(**documentation.LIST_MESSAGES)
-    def get(self, request: Request, name: str) -> Response:
-        query = read_query(MessageQuery, request)
-        queue = response_queues.queue_of(requests.client_id(request), name)
-        after = query["after"]
-        page = response_queues.queue_messages(queue=queue, after=after, limit=query["page_size"])
-        if query["wait"] and not page.items:
-            hold(request, (queue, after), version=response_queues.EMPTY, seconds=query["wait"])
-        return render_page(
-            representations.MessagePageOut, request, page, key=lambda message: message.id, parameter="after"
-        )
-
-
-class QueueMessage(APIView):
-    """One message on a response queue."""
-
-    scope = TokenScope.ORDERS
-
-    @extend_schema(**documentation.DELETE_MESSAGE)
-    def delete(self, request: Request, name: str, message_id: int) -> Response:
-        queue = response_queues.queue_of(requests.client_id(request), name)
-        if not acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
-            raise NotFound
-        return Response(status=204)
 
 
 NO_SUCH_URL = "There is no such url. /api/docs/ lists those that there are; none of them ends with a slash."

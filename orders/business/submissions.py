@@ -12,13 +12,12 @@ from typing import Any
 
 from orders.business.own_words import NO_WORDS, OwnWords, read_words
 from orders.business.reading import BadOrderError, read_moment, read_object, read_text, read_whole
-from orders.engine.contracts import Json
+from orders.engine.contracts import LONGEST_QUEUE, Json
 from orders.engine.runtime.text import strict_json
 
 DEFAULT_PRIORITY = 5
 """In the middle of 0 to 9, so there is room for more and for less urgent orders."""
 LONGEST_SUBJECT = 120
-LONGEST_QUEUE = 120
 RESERVED = ("workflow", "subject", "priority", "reply_to", "placed_at", "reference", "metadata")
 """The names that data cannot have."""
 GUEST = "guest"

@@ -32,12 +32,21 @@ class AcceptedOrder:
     description: Json
 
 
+NOT_INSERTED = "inserting it failed"
+"""How the reason begins when an unexpected error stopped a submission. The rest of it is for operators only."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RejectedSubmission:
     """A submission that can never be inserted, and the reason, in words for an operator."""
 
     submission: Submission
     reason: str
+
+
+def public_reason(reason: str) -> str:
+    """The part of a reason that the client who submitted the order may read."""
+    return NOT_INSERTED if reason.startswith(NOT_INSERTED) else reason
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -172,7 +172,9 @@ class AgentReply(models.Model):
 class StatusMessage(models.Model):
     """A message on the response queue of the application that submitted an order (Q2, Q3).
 
-    It stays until the application acknowledges it.
+    It stays until the application acknowledges it. `sequence` numbers the messages about one order on its own queue,
+    from 1; it is 0 on a business's queue, and in what an earlier release has posted. `lease` is the token of whoever
+    has leased it last, until `leased_until`.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -180,7 +182,11 @@ class StatusMessage(models.Model):
     order_id = models.UUIDField()
     kind = models.CharField(max_length=16)
     body = models.JSONField(default=dict)
+    sequence = models.PositiveIntegerField(db_default=0)
     posted_at = models.DateTimeField(db_default=Now())
+    lease = models.UUIDField(null=True)
+    leased_until = models.DateTimeField(null=True)
+    deliveries = models.PositiveIntegerField(db_default=0, help_text="how often it has been leased")
     failures = models.PositiveIntegerField(
         db_default=0, help_text="how often the business's own receivers have failed"
     )
@@ -194,3 +200,13 @@ class StatusMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.queue}: {self.order_id} {self.kind}"
+
+
+class StatusCount(models.Model):
+    """How many messages about an order have been posted to its response queue, whether they are there still or not."""
+
+    order_id = models.UUIDField(primary_key=True)
+    posted = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.order_id}: {self.posted}"

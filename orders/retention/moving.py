@@ -17,6 +17,7 @@ MOVE = """
          step AS (DELETE FROM orders_stepstate WHERE order_id = ANY(%(ids)s) RETURNING *),
          event AS (DELETE FROM orders_event WHERE order_id = ANY(%(ids)s) RETURNING *),
          status AS (DELETE FROM orders_statusmessage WHERE order_id = ANY(%(ids)s) RETURNING *),
+         counts AS (DELETE FROM orders_statuscount WHERE order_id = ANY(%(ids)s)),
          alert AS (DELETE FROM orders_alert WHERE order_id = ANY(%(ids)s) RETURNING *),
          line AS (DELETE FROM orders_orderline WHERE order_id = ANY(%(ids)s) RETURNING *),
          purchase AS (DELETE FROM orders_order WHERE id = ANY(%(ids)s) RETURNING *),
