@@ -247,6 +247,7 @@ SPECTACULAR_SETTINGS = {
     "TAGS": [
         {"name": "orders", "description": "Place orders, follow them, and cancel them."},
         *OWN_SETTINGS.all("API_TAGS"),
+        {"name": "changes", "description": "One feed of all that happens to your orders."},
         {
             "name": "response queues",
             "description": "Messages about your orders, if you would rather collect them than ask for each order.",

@@ -123,9 +123,9 @@ def _expired(detail: str) -> ProblemError:
     return ProblemError("cursor_expired", detail, members={"begin": begin})
 
 
-def change_bodies(found: Sequence[Change], customer_id: int) -> list[dict[str, Any]]:
+def change_bodies(page: Sequence[Change], customer_id: int) -> list[dict[str, Any]]:
     """Changes of this customer's orders as JSON, with the orders as they are now."""
-    summaries = order_summaries({change.order_id for change in found}, customer_id)
+    summaries = order_summaries({change.order_id for change in page}, customer_id)
     orders = {order_id: OrderSummaryOut.render(summary) for order_id, summary in summaries.items()}
     return [
         {
@@ -133,5 +133,5 @@ def change_bodies(found: Sequence[Change], customer_id: int) -> list[dict[str, A
             "order_id": str(change.order_id),
             "order": orders.get(change.order_id),
         }
-        for change in found
+        for change in page
     ]
