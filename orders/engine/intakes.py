@@ -1,5 +1,6 @@
 """What the engine and the intake of a business agree on: submissions, and what becomes of them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +9,14 @@ from uuid import UUID
 
 from orders.engine.contracts import Json, Workflow
 from orders.vocabulary import Goal
+
+_CUSTOMER = re.compile("user:([0-9]{1,9})")
+
+
+def customer_of(client: str) -> int | None:
+    """The id of the account whose name the client of a submission is; None for other clients."""
+    match = _CUSTOMER.fullmatch(client)
+    return int(match[1]) if match else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from orders.engine.intakes import (
     Intake,
     RejectedSubmission,
     Submission,
+    customer_of,
     public_reason,
 )
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
@@ -207,7 +208,8 @@ class Submitter:
             wake(Topic.PROGRESS)
 
     def _event(self, submission: Submission, kind: EventKind, **detail: object) -> EventRow:
-        return EventRow(submission.order_id, kind, self._actor, detail=detail)
+        customer_id = customer_of(submission.client)
+        return EventRow(submission.order_id, kind, self._actor, detail=detail, customer_id=customer_id)
 
 
 def _rejection(failed: FailedSubmission) -> RejectedSubmission:

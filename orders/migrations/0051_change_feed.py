@@ -26,6 +26,11 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.AddField(
+            model_name="orderprocess",
+            name="customer_id",
+            field=models.IntegerField(help_text="whose order it is; 0 if it is nobody's", null=True),
+        ),
+        migrations.AddField(
             model_name="event",
             name="customer_id",
             field=models.IntegerField(help_text="whose order it is; 0 if it is nobody's", null=True),

@@ -40,6 +40,7 @@ class OrderProcess(models.Model):
     reply_to = models.CharField(
         max_length=120, blank=True, help_text="the submitting application's response queue"
     )
+    customer_id = models.IntegerField(null=True, help_text="whose order it is; 0 if it is nobody's")
     announced = models.BooleanField(
         default=True, help_text="false in Error until the application has been told"
     )

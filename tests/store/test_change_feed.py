@@ -1,22 +1,24 @@
 """A reader of a customer's feed misses nothing and sees nothing twice, whatever other transactions are open."""
 
 import random
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from uuid_utils.compat import uuid7
 
+from orders import wiring
 from orders.engine import state_store
+from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.feed import EPOCH_BITS, begin_epoch, epoch
-from orders.models import Event, FeedEpoch
+from orders.models import Event, FeedEpoch, SetAside
 from orders.selectors import changes
 from orders.selectors.changes import FeedPoint, FeedReader
+from orders.services.order_changes import compensate_order, replay_submission
 from orders.vocabulary import ActorKind, EventKind
 from tests.support.factories import make_order, make_purchase
 from tests.support.two_sessions import NewSession, all_at_once
@@ -241,24 +243,21 @@ def test_a_reader_can_begin_at_a_time(ada: User, days: float) -> None:
     assert Reader(ada, begin).look() == expected
 
 
-def _set_aside(order_id: UUID, client: str) -> None:
-    run(
-        "INSERT INTO orders_setaside (order_id, client, body, reason, posted_at) VALUES (%s, %s, '{}', '', now())",
-        [order_id, client],
-    )
+CLIENTS = ("user:{}", "guest", "user:{}x", "user:", "user:1234567890")
 
 
-def _queued(order_id: UUID, client: str) -> None:
-    run(
-        "INSERT INTO orders_submissionmessage (order_id, client, body) VALUES (%s, %s, '{}')",
-        [order_id, client],
-    )
-
-
-@pytest.mark.parametrize("submit", [_set_aside, _queued])
-def test_what_happens_to_a_submission_is_in_the_feed(ada: User, submit: Callable[[UUID, str], Any]) -> None:
-    orders = {name: make_order().pk for name in (f"user:{ada.pk}", "guest", f"user:{ada.pk}x", "user:")}
-    for name, order_id in orders.items():
-        submit(order_id, name)
-        happen(order_id, step=name)
-    assert Reader(ada).look() == [f"user:{ada.pk}"]
+def test_what_happens_to_a_submission_is_in_the_feed_of_its_client(ada: User) -> None:
+    """Also before it is inserted, and if it never is."""
+    order_ids = {name.format(ada.pk): uuid7() for name in CLIENTS}
+    for client, order_id in order_ids.items():
+        submissions.post(order_id=order_id, client=client, body={})
+    wiring.submission().run_once()
+    assert SetAside.objects.count() == len(CLIENTS)
+    submissions_set_aside = dict(SetAside.objects.values_list("client", "id"))
+    replay_submission(set_aside_id=submissions_set_aside[f"user:{ada.pk}"], by="operator:x")
+    compensate_order(order_id=order_ids[f"user:{ada.pk}"], by="operator:x")
+    feed = changes.changes(customer_id=ada.pk, after=START, limit=9).changes
+    assert [change.event.kind for change in feed] == ["set_aside", "replayed", "compensation_requested"]
+    assert {change.order_id for change in feed} == {order_ids[f"user:{ada.pk}"]}
+    others = Event.objects.exclude(order_id=order_ids[f"user:{ada.pk}"])
+    assert set(others.values_list("customer_id", flat=True)) == {0}

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json
-from orders.engine.intakes import RejectedSubmission, Submission
+from orders.engine.intakes import RejectedSubmission, Submission, customer_of
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 from orders.vocabulary import Goal
@@ -286,6 +286,12 @@ def replay(set_aside_id: int) -> UUID | None:
         [set_aside_id],
     )
     return rows[0][0] if rows else None
+
+
+def customer_of_order(order_id: UUID) -> int | None:
+    """The id of the account that has submitted an order which is on the queue; None if it was somebody else."""
+    rows = fetch("SELECT client FROM orders_submissionmessage WHERE order_id = %s LIMIT 1", [order_id])
+    return customer_of(rows[0][0]) if rows else None
 
 
 def cancel(order_id: UUID) -> bool | None:

@@ -271,7 +271,10 @@ class OrderPass(BranchedOrder):
         if self.row.process_state == ProcessState.PENDING:
             complete_by = now + timedelta(seconds=self._workflow.complete_by)
             self.row = self.row._replace(process_state=ProcessState.PROCESSING, complete_by=complete_by)
-            self.events.insert(0, EventRow(self.row.order_id, EventKind.CLAIMED, self._actor))
+            self.events.insert(
+                0,
+                EventRow(self.row.order_id, EventKind.CLAIMED, self._actor, customer_id=self.row.customer_id),
+            )
             if self.row.started_at is None:
                 self.row = self.row._replace(started_at=now)
                 self._tell(StatusKind.STARTED)

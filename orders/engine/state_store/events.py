@@ -13,19 +13,16 @@ from orders.engine.state_store.feed import POSITION
 _RECORD = f"""
     INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail, at, customer_id, position)
     SELECT v.order_id, v.kind, v.step, v.attempt, v.actor_kind, v.actor_name, v.detail, clock_timestamp(),
-           coalesce((SELECT customer_id FROM orders_event WHERE order_id = v.order_id ORDER BY id DESC LIMIT 1),
+           coalesce(v.customer_id,
+                    (SELECT customer_id FROM orders_orderprocess WHERE order_id = v.order_id),
                     (SELECT customer_id FROM orders_order WHERE id = v.order_id),
-                    (SELECT substring(client FROM '^user:([0-9]{{1,9}})$')::int
-                       FROM (SELECT client FROM orders_submissionmessage WHERE order_id = v.order_id
-                              UNION ALL
-                             SELECT client FROM orders_setaside WHERE order_id = v.order_id) AS submitted
-                      LIMIT 1),
                     0),
            {POSITION}
       FROM json_to_recordset(%s::json)
-        AS v(order_id uuid, kind text, step text, attempt int, actor_kind text, actor_name text, detail jsonb)
+        AS v(order_id uuid, kind text, step text, attempt int, actor_kind text, actor_name text, detail jsonb,
+             customer_id int)
 """
-"""The event before says whose order it is. An order whose first event this is may still be a submission."""
+"""An order from before there were feeds has no customer in its process."""
 
 
 def record_events(events: Iterable[EventRow]) -> None:
@@ -39,6 +36,7 @@ def record_events(events: Iterable[EventRow]) -> None:
             "actor_kind": event.actor.kind,
             "actor_name": event.actor.name,
             "detail": event.detail or {},
+            "customer_id": event.customer_id,
         }
         for event in events
     ]

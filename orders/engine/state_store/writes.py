@@ -15,7 +15,7 @@ from django.db import DataError
 
 from orders.engine.contracts import Json, Workflow
 from orders.engine.errors import StateConflict
-from orders.engine.intakes import AcceptedOrder, ClosedOrder
+from orders.engine.intakes import AcceptedOrder, ClosedOrder, customer_of
 from orders.engine.parking import fixed_moment
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import recordset, run
@@ -197,6 +197,7 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
             "process_state": ProcessState.PENDING,
             "priority": new.priority,
             "reply_to": new.reply_to,
+            "customer_id": customer_of(new.submission.client) or 0,
         }
         for new in accepted
     )
@@ -225,6 +226,7 @@ def create_closed(closed: Iterable[ClosedOrder]) -> None:
             "process_state": ProcessState.COMPENSATED,
             "priority": order.priority,
             "reply_to": order.reply_to,
+            "customer_id": customer_of(order.submission.client) or 0,
         }
         for order in closed
     )
@@ -241,12 +243,13 @@ def _insert_processes(rows: Iterable[dict[str, Any]]) -> None:
     send(
         """
         INSERT INTO orders_orderprocess (order_id, workflow, version, fingerprint, goal, process_state,
-                                         failure_count, overruns, priority, reply_to, announced, finished_at)
+                                         failure_count, overruns, priority, reply_to, announced, finished_at,
+                                         customer_id)
         SELECT order_id, workflow, version, fingerprint, goal, process_state, 0, 0, priority, reply_to, true,
-               CASE WHEN process_state = 'compensated' THEN clock_timestamp() END
+               CASE WHEN process_state = 'compensated' THEN clock_timestamp() END, customer_id
           FROM json_to_recordset(%s::json)
             AS v(order_id uuid, workflow text, version smallint, fingerprint text, goal text, process_state text,
-                 priority smallint, reply_to text)
+                 priority smallint, reply_to text, customer_id int)
         """,
         [recordset(rows)],
     )
