@@ -73,7 +73,10 @@ def fields_of(kind: type[Out]) -> Choices:
     return Choices(
         list(kind.member_names()),
         default=[],
-        help_text="Only these members of each order, with commas between them. By default all but the expandable.",
+        help_text=(
+            "Only these members of an order, with commas between them. The others are left out, also those that an "
+            "order always has. By default it has all but those that `expand` adds."
+        ),
     )
 
 

@@ -18,11 +18,11 @@ from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.listed_orders import PARTS, ListedRow, OrderSummary, customer_order, read_page, summary
 from orders.selectors.orders import client_of
 from orders.selectors.paging import Position
-from orders.selectors.selections import ASIDE, OF_PROFILES, PLACES, QUEUED, Place, Selection
+from orders.selectors.selections import ASIDE, PLACES, QUEUED, Place, Selection
 
 T = TypeVar("T")
 
-LOOKED_AT = 20_000
+LOOKED_AT = 10_000
 """Orders of each place that a page with filters looks at, at most."""
 SUBMISSIONS_LOOKED_AT = 500
 """Submissions that are read for a page, where only their kind can say whether they are selected."""
@@ -64,7 +64,7 @@ def order_summaries(order_ids: Iterable[UUID], customer_id: int) -> dict[UUID, O
     places = " UNION ALL ".join(
         f"""
         SELECT {rank} AS rank, '{place.name}' AS place, {place.placed_at} AS placed_at, {place.order_id} AS order_id
-          FROM {place.rows} AND {place.order_id} = ANY(%(order_ids)s::uuid[])
+          FROM {place.table} AS place WHERE {place.rows} AND {place.order_id} = ANY(%(order_ids)s::uuid[])
         """
         for rank, place in enumerate(PLACES)
     )
@@ -100,7 +100,7 @@ def _floor(selection: Selection) -> Position | None:
     """The last order that a page looks at; None if that is all there are. Of several places it is the one that is
     reached first."""
     reads = " UNION ALL ".join(
-        f"({selection.ids_of(place, filters=())} OFFSET {_looked_at(place, selection) - 1} LIMIT 1)"
+        f"({selection.all_of(place)} OFFSET {_looked_at(place, selection) - 1} LIMIT 1)"
         for place in selection.places
     )
     if not reads:
@@ -119,9 +119,9 @@ def _looked_at(place: Place, selection: Selection) -> int:
 
 def _selected_submissions(selection: Selection) -> list[UUID]:
     """The submissions down to the floor that their kind says are selected."""
-    filters = [name for name in selection.filters if name not in OF_PROFILES]
+    others = replace(selection, sku="", total_at_least=None, total_at_most=None, currency="")
     reads = " UNION ALL ".join(
-        f"({selection.ids_of(place, ', place.body, place.posted_at', filters=filters)})"
+        f"({others.ids_of(place, ', place.body, place.posted_at')})"
         for place in selection.places
         if place in (QUEUED, ASIDE)
     )

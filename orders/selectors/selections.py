@@ -41,19 +41,21 @@ _AT_STEP = f"""
 
 
 class Place(NamedTuple):
-    """A place of orders: `rows` are those of a client, with the columns `placed_at` and `order_id`.
+    """A place of orders: the `rows` of its table that are a client's, with the columns `placed_at` and `order_id`.
 
-    `states` are those that orders have there, and `waits` what they may wait for. A filter that has no condition
-    selects no order of this place.
+    `joined` is what their conditions need beside them. `states` are those that orders have there, and `waits` what they
+    may wait for. A filter that has no condition selects no order of this place.
     """
 
     name: str
+    table: str
     rows: str
     placed_at: str
     order_id: str
     states: Sequence[ProcessState]
     waits: Sequence[WaitingFor]
     conditions: Mapping[str, str]
+    joined: str = ""
 
 
 def _last_event(order_id: str) -> str:
@@ -66,9 +68,9 @@ def _submissions(name: str, table: str, own: str, state: ProcessState, waits: Se
     updated_at = f"coalesce({_last_event('place.order_id')}, place.{changed_at})"
     return Place(
         name=name,
+        table=table,
         rows=f"""
-            {table} AS place
-             WHERE place.client = %(client)s::text {own}
+            place.client = %(client)s::text {own}
                AND (SELECT true FROM orders_order WHERE id = place.order_id) IS NULL
                AND (SELECT true FROM orders_archivedorder WHERE order_id = place.order_id) IS NULL
         """,
@@ -109,12 +111,10 @@ ASIDE = _submissions(
 )
 STORED = Place(
     name="stored",
+    table="orders_order",
     # The limit has each process looked up by its key, and no more of them than orders are looked at.
-    rows="""
-        orders_order AS place
-         CROSS JOIN LATERAL (SELECT * FROM orders_orderprocess WHERE order_id = place.id LIMIT 1) AS process
-         WHERE place.customer_id = %(customer_id)s::int
-    """,
+    joined="CROSS JOIN LATERAL (SELECT * FROM orders_orderprocess WHERE order_id = place.id LIMIT 1) AS process",
+    rows="place.customer_id = %(customer_id)s::int",
     placed_at="place.placed_at",
     order_id="place.id",
     states=list(ProcessState),
@@ -132,7 +132,8 @@ STORED = Place(
 )
 ARCHIVED = Place(
     name="archived",
-    rows="orders_archivedorder AS place WHERE place.customer_id = %(customer_id)s::int",
+    table="orders_archivedorder",
+    rows="place.customer_id = %(customer_id)s::int",
     placed_at="place.placed_at",
     order_id="place.order_id",
     states=FINISHED_STATES,
@@ -224,14 +225,20 @@ class Selection:
             and (not self.waiting_for or not set(place.waits).isdisjoint(self.waiting_for))
         )
 
-    def ids_of(self, place: Place, columns: str = "", *, filters: Sequence[str] | None = None) -> str:
-        """A statement of the orders of a place, newest first: the place's name, their times and ids, and `columns`.
-        They must meet the `filters`, which are all by default."""
-        names = self.filters if filters is None else filters
-        conditions = [*self._times(place), *(place.conditions[name] for name in names)]
+    def ids_of(self, place: Place, columns: str = "") -> str:
+        """A statement of the orders of a place that it selects: the place's name, their times and ids, and `columns`,
+        newest first."""
+        return self._read(place, place.joined, columns, [place.conditions[name] for name in self.filters])
+
+    def all_of(self, place: Place) -> str:
+        """The same for those that are selected by their time alone."""
+        return self._read(place, "", "", ())
+
+    def _read(self, place: Place, joined: str, columns: str, conditions: Sequence[str]) -> str:
         return f"""
             SELECT '{place.name}' AS place, {place.placed_at} AS placed_at, {place.order_id} AS order_id {columns}
-              FROM {" AND ".join([place.rows, *conditions])}
+              FROM {place.table} AS place {joined}
+             WHERE {" AND ".join([place.rows, *self._times(place), *conditions])}
              ORDER BY placed_at DESC, order_id DESC
         """
 
