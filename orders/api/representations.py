@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
+from orders.api.own_words import SentMetadata
 from orders.api.rendering import Member, members_of, write_members
 from orders.business import registry
 from orders.business.words import Situation
@@ -158,7 +159,7 @@ class OrderOut(Out):
     subject = serializers.CharField(allow_blank=True)
     title = serializers.CharField(allow_blank=True)
     reference = serializers.CharField(allow_blank=True)
-    metadata = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    metadata = SentMetadata()
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
     waiting_for = serializers.ChoiceField(choices=list(WaitingFor), allow_null=True)
