@@ -11,8 +11,11 @@ from orders.business.own_words import LONGEST_NAME, LONGEST_REFERENCE, LONGEST_V
 
 NAME, VALUE = Text(max_length=LONGEST_NAME), Prose(max_length=LONGEST_VALUE)
 
+METADATA = {"$ref": "#/components/schemas/Metadata"}
+"""How the OpenAPI document refers to `METADATA_SCHEMA`: generators of clients make one class of it."""
 METADATA_SCHEMA: dict[str, Any] = {
     "type": "object",
+    "description": f"Up to {MOST_METADATA} texts of a client's own, by their names.",
     "maxProperties": MOST_METADATA,
     "propertyNames": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, **Text.schema},
     "additionalProperties": {"type": "string", "maxLength": LONGEST_VALUE, **Prose.schema},
@@ -26,7 +29,7 @@ class Reference(Text):
         super().__init__(max_length=LONGEST_REFERENCE, default="", **options)
 
 
-@extend_schema_field(METADATA_SCHEMA)
+@extend_schema_field(METADATA)
 class Metadata(serializers.Field[Mapping[str, str], Any, Any, Any]):
     """Texts of a client's own, by their names."""
 
@@ -47,6 +50,13 @@ class Metadata(serializers.Field[Mapping[str, str], Any, Any, Any]):
         if mistakes:
             raise serializers.ValidationError(mistakes)
         return dict(data)
+
+
+@extend_schema_field(METADATA)
+class SentMetadata(serializers.DictField):
+    """The same in a response."""
+
+    child = VALUE
 
 
 def _mistakes(name: str, text: object) -> list[str]:
@@ -98,7 +108,7 @@ def _by_parameter(mistakes: Any) -> Any:
 
 METADATA_PARAMETER = OpenApiParameter(
     "metadata",
-    METADATA_SCHEMA,
+    METADATA,
     style="deepObject",
     explode=True,
     description="Only orders whose metadata have all of these: `metadata[name]=text`, once for each name.",

@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
+from orders.api.own_words import SentMetadata
 from orders.api.rendering import Member, members_of, write_members
 from orders.business import registry
 from orders.business.words import Situation
@@ -164,7 +165,7 @@ class OrderSummaryOut(Out):
     title = serializers.CharField(allow_blank=True)
     version = serializers.CharField()
     reference = serializers.CharField(allow_blank=True)
-    metadata = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    metadata = SentMetadata()
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
     waiting_for = serializers.ChoiceField(choices=list(WaitingFor), allow_null=True)

@@ -9,6 +9,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.serializers import ListSerializer
 
 from orders.api.fields import Strict
+from orders.api.own_words import METADATA_SCHEMA
 from orders.api.problems import OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
 from orders.fields.numbers import LARGEST_ID
@@ -149,7 +150,7 @@ def _takes_nothing(field: Any) -> bool:
 def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Adds problem responses to each operation, with an example of each code."""
     components = result.setdefault("components", {})
-    components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components.setdefault("schemas", {}).update(Problem=PROBLEM_SCHEMA, Metadata=METADATA_SCHEMA)
     components.setdefault("headers", {})["RequestID"] = REQUEST_ID
     for operations in result["paths"].values():
         for operation in operations.values():
