@@ -13,7 +13,9 @@ from rest_framework.views import APIView
 from orders.access.addresses import read_ip_address
 from orders.access.limited_requests import note_counts, noted_counts
 from orders.api import requests
+from orders.api.fields import Strict
 from orders.api.problems import ProblemError
+from orders.selectors.response_queues import Awaited
 from sasweb.holding import HOLD, RESUMED, Outcome, Part, Stream, Wait
 
 MOST_HEADERS = 16_384
@@ -23,6 +25,8 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 5, 15
 
 COUNTED = "orders.counted"
 """What was left of the limits when a request that is held was counted, in its scope."""
+READ_BODY = "orders.read_body"
+"""What the body of a request that may be held says, in its scope: the request is passed on without its body later."""
 
 
 class CrowdedError(ProblemError):
@@ -51,12 +55,20 @@ class WaitingView(APIView):
             raise CrowdedError
 
 
+def read_body(request: Request, kind: type[Strict]) -> Any:
+    """What the body of a request says, also if the request has been held. Raises `ValidationError`."""
+    scope = _scope(request)
+    if READ_BODY not in scope:
+        scope[READ_BODY] = kind.read(request.data)
+    return scope[READ_BODY]
+
+
 def is_resumed(request: Request) -> bool:
     """Whether the request has been held already."""
     return RESUMED in _scope(request)
 
 
-def hold(request: Request, subject: UUID | tuple[str, int], *, version: str, seconds: int) -> bool:
+def hold(request: Request, subject: UUID | Awaited, *, version: str, seconds: int) -> bool:
     """Has the answer held until the subject has another version than this one. Returns whether it was or will be.
 
     Raises `ProblemError` if the request is too large to be held.
