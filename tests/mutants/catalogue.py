@@ -2,6 +2,7 @@
 
 from tests.mutants.branches import BRANCHES
 from tests.mutants.declines import DECLINES
+from tests.mutants.feeds import FEEDS
 from tests.mutants.keys import KEYS
 from tests.mutants.laboratory import LABORATORY
 from tests.mutants.moves import MOVES
@@ -203,6 +204,7 @@ MUTANTS = (
         new="",
         test="tests/store/test_requests.py::test_only_requests_that_no_agent_ever_received_are_recalled",
     ),
+    *FEEDS,
     *KEYS,
     # The order of steps (I3, I10)
     Mutant(
