@@ -19,13 +19,15 @@ from orders.selectors.customer_order import (
     CustomerOrder,
     CustomerStep,
     LastEvent,
+    LastEvents,
     StoredRow,
     described_order,
     queued_order,
     set_aside_order,
     version_of,
 )
-from orders.selectors.stored_orders import LINES, STEPS, read_lines, read_steps
+from orders.selectors.paging import Position
+from orders.selectors.stored_orders import LINES, STEPS, read_lines, read_steps, stored_row
 from orders.selectors.waits_in_sql import WAIT
 from orders.vocabulary import WaitingFor
 
@@ -117,29 +119,14 @@ _MEMBERS = [field.name for field in fields(OrderSummary)]
 
 
 class ListedRow(NamedTuple):
-    """The columns of `ROWS`. Of a submission most have no value, but for its `body`."""
+    """A row of `ROWS`. Of a submission, `order` has only its id, its goal and its times, and `body` the rest."""
 
     place: str
-    id: UUID
-    subject: str
-    title: str
-    currency: str
-    total: int | None
-    placed_at: datetime
-    inserted_at: datetime
-    promised_by: datetime | None
-    workflow: str
-    version: int
-    process_state: str
-    goal: str
-    failure_count: int
-    complete_by: datetime | None
-    reference: str
-    metadata: str | None
+    order: StoredRow
     event_id: int | None
     event_at: datetime
-    kind: str | None
-    until: datetime | None
+    wait: str | None
+    wait_until: datetime | None
     lines: str | None
     steps: str | None
     body: str | None
@@ -147,9 +134,14 @@ class ListedRow(NamedTuple):
     posted_at: datetime
 
     @property
-    def last_event(self) -> Mapping[UUID, LastEvent]:
+    def position(self) -> Position:
+        """Where the order is in its customer's list."""
+        return Position(self.order.placed_at, self.order.pk)
+
+    @property
+    def last_event(self) -> LastEvents:
         """The order's last event by its id, if it has any."""
-        return {self.id: LastEvent(self.event_id, self.event_at)} if self.event_id else {}
+        return {self.order.pk: LastEvent(self.event_id, self.event_at)} if self.event_id else {}
 
 
 def read_page(page: str, values: Mapping[str, Any], parts: Collection[str] = ()) -> dict[UUID, ListedRow]:
@@ -157,28 +149,28 @@ def read_page(page: str, values: Mapping[str, Any], parts: Collection[str] = ())
 
     `page` is a statement of their places, times and ids, which names the `values`, among them the `client`.
     """
-    wanted = {
+    columns = {
         "lines": LINES.format(order_id="page.order_id") if "lines" in parts else "NULL",
         "steps": STEPS.format(order_id="page.order_id") if "steps" in parts else "NULL",
         "archived_lines": ARCHIVED_LINES if "lines" in parts else "NULL",
         "archived_steps": "document.steps::text" if "steps" in parts else "NULL",
     }
-    statement = f"WITH page AS MATERIALIZED ({page}) {ROWS.format(**wanted)}"
-    rows = [ListedRow(*row) for row in fetch(statement, values)]
-    return {row.id: row for row in sorted(rows, key=lambda row: (row.placed_at, row.id), reverse=True)}
+    statement = f"WITH page AS MATERIALIZED ({page}) {ROWS.format(**columns)}"
+    end = len(StoredRow._fields)
+    rows = [ListedRow(place, stored_row(row[:end]), *row[end:]) for place, *row in fetch(statement, values)]
+    return {row.order.pk: row for row in sorted(rows, key=lambda row: row.position, reverse=True)}
 
 
 def customer_order(row: ListedRow) -> CustomerOrder:
     """An order from a row with all parts."""
     if row.body is not None:
         return _submission(row)
-    stored = StoredRow._make(row[1 : 1 + len(StoredRow._fields)])
-    stored = stored._replace(metadata=json.loads(row.metadata or "{}"))
+    order = row.order
     view = described_order(
-        stored,
-        stored,
-        read_steps(row.steps, row.goal),
-        read_lines(row.lines, row.currency),
+        order,
+        order,
+        read_steps(row.steps, order.goal),
+        read_lines(row.lines, order.currency),
         row.last_event,
     )
     return replace(view, is_archived=True) if row.place == "archived" else view
@@ -188,25 +180,26 @@ def summary(row: ListedRow, parts: Collection[str] = ()) -> OrderSummary:
     """A summary of an order from a row with these parts."""
     if row.body is not None:
         return _summary_of_submission(_submission(row), parts)
+    order = row.order
     return OrderSummary(
-        id=row.id,
-        workflow=row.workflow,
-        subject=row.subject,
-        title=row.title,
-        reference=row.reference,
-        metadata=json.loads(row.metadata or "{}"),
-        version=version_of(row.event_id or 0, row.process_state),
-        state=row.process_state,
-        goal=row.goal,
-        waiting_for=WaitingFor(row.kind) if row.kind else None,
-        waiting_until=row.until,
-        failure_count=row.failure_count,
-        complete_by=row.complete_by,
-        placed_at=row.placed_at,
-        updated_at=row.event_at if row.event_id else row.inserted_at,
-        total=None if row.total is None else Money(amount=row.total, currency=row.currency),
-        lines=read_lines(row.lines, row.currency) if "lines" in parts else None,
-        steps=read_steps(row.steps, row.goal) if "steps" in parts else None,
+        id=order.pk,
+        workflow=order.workflow,
+        subject=order.subject,
+        title=order.title,
+        reference=order.reference,
+        metadata=order.metadata or {},
+        version=version_of(row.event_id or 0, order.process_state),
+        state=order.process_state,
+        goal=order.goal,
+        waiting_for=WaitingFor(row.wait) if row.wait else None,
+        waiting_until=row.wait_until,
+        failure_count=order.failure_count,
+        complete_by=order.complete_by,
+        placed_at=order.placed_at,
+        updated_at=row.event_at if row.event_id else order.inserted_at,
+        total=None if order.total is None else Money(amount=order.total, currency=order.currency),
+        lines=read_lines(row.lines, order.currency) if "lines" in parts else None,
+        steps=read_steps(row.steps, order.goal) if "steps" in parts else None,
     )
 
 
@@ -216,14 +209,15 @@ def _summary_of_submission(order: CustomerOrder, parts: Collection[str]) -> Orde
 
 
 def _submission(row: ListedRow) -> CustomerOrder:
+    order = row.order
     common: dict[str, Any] = {
-        "order_id": row.id,
+        "order_id": order.pk,
         "body": json.loads(row.body or "null"),
         "posted_at": row.posted_at,
     }
     if row.reason is None:
-        view = queued_order(SubmissionMessage(**common, goal=row.goal), row.last_event)
+        view = queued_order(SubmissionMessage(**common, goal=order.goal), row.last_event)
     else:
-        aside = SetAside(**common, reason=row.reason, set_aside_at=row.inserted_at)
+        aside = SetAside(**common, reason=row.reason, set_aside_at=order.inserted_at)
         view = set_aside_order(aside, row.last_event)
-    return replace(view, placed_at=row.placed_at)
+    return replace(view, placed_at=order.placed_at)

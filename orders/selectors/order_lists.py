@@ -73,11 +73,6 @@ def order_summaries(order_ids: Iterable[UUID], customer_id: int) -> dict[UUID, O
     }
 
 
-def position_of(order: OrderSummary | CustomerOrder | ListedRow) -> Position:
-    """Where an order is in its customer's list."""
-    return Position(order.placed_at, order.id)
-
-
 def _read(selection: Selection, parts: Collection[str]) -> tuple[list[ListedRow], Position | None]:
     """The rows of a page, and where the next one begins."""
     limit = selection.limit
@@ -92,7 +87,7 @@ def _read(selection: Selection, parts: Collection[str]) -> tuple[list[ListedRow]
     page = f"SELECT * FROM ({reads}) AS places ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
     rows = list(read_page(page, more.values, parts).values())
     if len(rows) > limit:
-        return rows[:limit], position_of(rows[limit - 1])
+        return rows[:limit], rows[limit - 1].position
     return rows, selection.floor
 
 

@@ -3,7 +3,7 @@
 One statement sees one moment: the version of an order belongs to exactly the data that come with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -63,8 +63,8 @@ def stored_order(order_id: UUID, belonging: Mapping[str, Any]) -> CustomerOrder 
 
 def _view(*columns: Any) -> CustomerOrder:
     """An order from a row of the statement."""
-    *own, metadata, last_id, last_at, steps, lines = columns
-    row = StoredRow._make([*own, metadata and orjson.loads(metadata)])
+    *own, last_id, last_at, steps, lines = columns
+    row = stored_row(own)
     return described_order(
         row,
         row,
@@ -72,6 +72,12 @@ def _view(*columns: Any) -> CustomerOrder:
         read_lines(lines, row.currency),
         {row.pk: LastEvent(last_id, last_at)} if last_id else {},
     )
+
+
+def stored_row(columns: Sequence[Any]) -> StoredRow:
+    """A row from its columns, of which the last, the metadata, is JSON."""
+    *own, metadata = columns
+    return StoredRow._make([*own, metadata and orjson.loads(metadata)])
 
 
 def read_steps(rows: str | None, goal: str) -> list[CustomerStep]:

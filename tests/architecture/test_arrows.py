@@ -25,7 +25,7 @@ PUBLIC = (
     *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits", "orders.engine.runtime.sql"),
     *("orders.services.accounts", "orders.services.act_results", "orders.services.customers"),
     *("orders.services.order_lock", "orders.services.placing", "orders.services.signalling"),
-    *("orders.services.answers", "orders.selectors.accounts"),
+    *("orders.services.answers", "orders.selectors.accounts", "orders.selectors.order_lists"),
     *("orders.selectors.customer_order", "orders.selectors.orders", "orders.selectors.paging"),
     *("orders.selectors.tracked_orders", "orders.access", "orders.admin", "orders.models.customer"),
     *(

@@ -55,5 +55,5 @@ def _names_members(case: Any) -> bool:
     fields = case.query["fields"]
     named = ",".join(map(str, fields)) if isinstance(fields, list) else str(fields)
     parameters = case.operation.definition.raw["parameters"]
-    (known,) = (one["schema"]["items"]["enum"] for one in parameters if one["name"] == "fields")
-    return set(named.split(",")) <= set(known)
+    (names,) = (entry["schema"]["items"]["enum"] for entry in parameters if entry["name"] == "fields")
+    return set(named.split(",")) <= set(names)

@@ -112,19 +112,19 @@ def test_sql_and_python_agree_on_every_row_that_the_database_takes() -> None:
     ]
     insert(alone + mixed)
     run("ANALYZE orders_orderprocess, orders_stepstate")
-    said = {
+    in_sql = {
         order_id: kind and Waiting(WaitingFor(kind), until)
         for order_id, kind, until in fetch(f"""
             SELECT process.order_id, wait.*
               FROM orders_orderprocess AS process LEFT JOIN LATERAL ({WAIT}) AS wait ON true
         """)
     }
-    worked_out = {
+    in_python = {
         process.order_id: waiting_of_order(
             process.process_state, [waiting_of_step(vars(step), process.goal) for step in process.steps.all()]
         )
         for process in OrderProcess.objects.prefetch_related("steps")
     }
-    assert said == worked_out
-    assert {wait and wait.kind for wait in worked_out.values()} == {None, *WaitingFor}
-    assert len({wait and wait.until for wait in worked_out.values()}) > 3
+    assert in_sql == in_python
+    assert {wait and wait.kind for wait in in_python.values()} == {None, *WaitingFor}
+    assert len({wait and wait.until for wait in in_python.values()}) > 3

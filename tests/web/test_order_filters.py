@@ -190,7 +190,7 @@ def test_every_selection_is_whole_and_in_order_however_few_orders_a_page_looks_a
     orders = [ada.get(f"{ORDERS}/{order_id}").json() for order_id in ids]
     assert len(set(ids)) == len(ids) == len(STORED) + 5 + 12
     assert {order["waiting_for"] for order in orders} == {None, *WaitingFor}
-    chance, found = random.Random(16), 0
+    chance, matches = random.Random(16), 0
     for _ in range(TRIES):
         query = some_query(chance, orders)
         expected = [
@@ -198,11 +198,11 @@ def test_every_selection_is_whole_and_in_order_however_few_orders_a_page_looks_a
             for order in orders
             if all(CONDITIONS[name](order, value) for name, value in query.items())
         ]
-        listed, sizes = walk(ada, {**query, "page_size": chance.randint(1, 4)})
-        assert listed == expected, query
+        ids, sizes = walk(ada, {**query, "page_size": chance.randint(1, 4)})
+        assert ids == expected, query
         assert len(sizes) <= len(orders) + 1
-        found += len(expected)
-    assert found > TRIES
+        matches += len(expected)
+    assert matches > TRIES
 
 
 @pytest.mark.usefixtures("few")
@@ -250,8 +250,10 @@ def test_an_order_is_found_by_the_step_that_it_is_at(
     own = {name: value if isinstance(value, str) else at(value) for name, value in steps.items()}
     order = make_order(own, **process)
     make_purchase(order.pk, customer=ada.user)
-    found = {step.name: ada.get(ORDERS, {"step": step.name}).json()["results"] for step in order.steps.all()}
-    assert {name for name, results in found.items() if results} == expected
+    matches = {
+        step.name: ada.get(ORDERS, {"step": step.name}).json()["results"] for step in order.steps.all()
+    }
+    assert {name for name, results in matches.items() if results} == expected
 
 
 def test_an_order_is_at_a_step_while_an_item_of_it_is_open(ada: APIClient) -> None:

@@ -83,10 +83,10 @@ def test_summaries_of_orders_are_found_by_their_ids_wherever_they_are(
 ) -> None:
     ids = {UUID(order_id) for order_id in everywhere.values()} | {UUID(int=1)}
     with django_assert_num_queries(1):
-        found = order_summaries(ids, ada.user.pk)
-    listed = ada.get(ORDERS).json()["results"]
-    assert [str(order_id) for order_id in found] == [order["id"] for order in listed]
-    assert [OrderSummaryOut.render(summary) for summary in found.values()] == listed
+        summaries = order_summaries(ids, ada.user.pk)
+    results = ada.get(ORDERS).json()["results"]
+    assert [str(order_id) for order_id in summaries] == [order["id"] for order in results]
+    assert [OrderSummaryOut.render(summary) for summary in summaries.values()] == results
     assert order_summaries([], ada.user.pk) == {}
 
 
@@ -96,8 +96,8 @@ def test_a_second_submission_of_an_order_counts_once(ada: APIClient, everywhere:
     latest = SubmissionMessage.objects.order_by("-id")[0]
     latest.order_id = UUID(order_id)
     latest.save()
-    listed = [order["id"] for order in ada.get(ORDERS).json()["results"]]
-    assert listed.count(order_id) == 1
+    results = [order["id"] for order in ada.get(ORDERS).json()["results"]]
+    assert results.count(order_id) == 1
     assert order_summaries([UUID(order_id)], ada.user.pk)[UUID(order_id)].waiting_for == "customer"
     pending = ada.get(ORDERS, {"waiting_for": "customer"}).json()["results"]
     assert [order["id"] for order in pending] == [order_id]
@@ -108,9 +108,9 @@ def test_only_the_members_that_are_named_are_returned(
     ada: APIClient, everywhere: Mapping[str, str], fields: str
 ) -> None:
     names = set(fields.split(","))
-    listed = ada.get(ORDERS, {"fields": fields}).json()["results"]
-    assert len(listed) == 5
-    for order, where in zip(listed, everywhere, strict=False):
+    results = ada.get(ORDERS, {"fields": fields}).json()["results"]
+    assert len(results) == 5
+    for order, where in zip(results, everywhere, strict=False):
         whole = ada.get(f"{ORDERS}/{everywhere[where]}").json()
         expected = {name: whole[name] for name in whole if name in names}
         assert order == expected
