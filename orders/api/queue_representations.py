@@ -51,8 +51,8 @@ class MessageOut(Out):
     `kind` is `received`, `started`, `declined`, `completed`, `failed` or `compensated`. A step may have a word of its
     own in place of `declined`, such as `payment_declined`.
 
-    `sequence` numbers the messages about one order: 1, 2, 3 and so on, in the order in which things happened. It stays
-    the same when the message is delivered again. It is 0 if the message was posted before there were numbers.
+    `sequence` is the sequence number of the message among those about its order: 1, 2, 3 and so on, as things happened.
+    It stays the same when the message is delivered again. It is 0 if the message was posted before there were numbers.
     `deliveries` is how often the message has been leased.
     """
 

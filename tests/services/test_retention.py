@@ -24,9 +24,12 @@ from orders.models import (
     OrderLine,
     OrderProcess,
     OutgoingMessage,
+    SetAside,
+    StatusCount,
     StatusMessage,
     StepState,
     SubmissionKey,
+    SubmissionMessage,
     SweepRecord,
 )
 from orders.retention import moving, records
@@ -220,6 +223,18 @@ def test_only_old_messages_are_deleted() -> None:
     OutgoingMessage.objects.filter(state="failed").update(ended_at=now - timedelta(days=91))
     assert sum(retain().values()) == 2
     assert StatusMessage.objects.count() == 1
+
+
+def test_the_count_of_messages_goes_with_its_order_and_stays_while_there_is_one() -> None:
+    stored = make_order(process_state="error", reply_to="app-1").order_id
+    aside, queued, unknown = uuid7(), uuid7(), uuid7()
+    SetAside.objects.create(order_id=aside, client="guest", body={}, reason="no", posted_at=timezone.now())
+    SubmissionMessage.objects.create(order_id=queued, client="guest", body={})
+    moved = finished_order(days=100)
+    for order_id in (stored, aside, queued, unknown, moved):
+        StatusCount.objects.create(order_id=order_id, posted=2)
+    assert retain()["message counts of no order"] == 1
+    assert {*StatusCount.objects.values_list("pk", flat=True)} == {stored, aside, queued}
 
 
 def test_a_status_is_kept_as_long_as_its_order_is_stored() -> None:

@@ -122,10 +122,15 @@ def test_acknowledging_many_says_what_became_of_each_and_can_be_repeated(
     ada: APIClient, bob: APIClient
 ) -> None:
     (others,) = posted(bob)
-    mine = posted(ada, orders=2)
+    numbers = posted(ada, orders=2)
     lease = leased(ada)["lease"]
-    assert act(ada, "acknowledge", [*mine, others, 0], lease=lease) == ["done", "done", "already", "already"]
-    assert act(ada, "acknowledge", mine, lease=lease) == ["already", "already"]
+    assert act(ada, "acknowledge", [*numbers, others, 0], lease=lease) == [
+        "done",
+        "done",
+        "already",
+        "already",
+    ]
+    assert act(ada, "acknowledge", numbers, lease=lease) == ["already", "already"]
     assert StatusMessage.objects.get().pk == others
 
 
