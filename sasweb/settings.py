@@ -268,7 +268,7 @@ SPECTACULAR_SETTINGS = {
         "orders.api.schema.say_null_plainly",
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
-        "orders.api.webhook_documentation.add_key",
+        "orders.api.webhook_documentation.add_headers",
         "orders.api.rate_limits.describe_limits",
         "orders.api.guide.add_guide",
     ],

@@ -34,8 +34,9 @@ ALERT = OpenApiWebhook(
         operation_id="notice_alert",
         summary="Receive new alerts",
         description=(
-            "Posted to the url in `ALERT_WEBHOOK_URL` when alerts open. It comes at least once: every attempt has the "
-            "same `Idempotency-Key`, and another follows unless the answer is a success. Redirects are not followed."
+            "Posted to the url in `ALERT_WEBHOOK_URL` when alerts open, signed after Standard Webhooks. It comes at "
+            "least once: every attempt has the same `webhook-id`, and another follows unless the answer is a success. "
+            "Redirects are not followed."
         ),
         tags=["webhooks"],
         request=AlertNoticeOut,
@@ -43,18 +44,38 @@ ALERT = OpenApiWebhook(
     ),
 )
 
-KEY: dict[str, Any] = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": True,
-    "description": "The same for every attempt to deliver this notice.",
-    "schema": {"type": "string", "minLength": 1},
+
+def _header(name: str, description: str, *, is_sure: bool = True) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "header",
+        "required": is_sure,
+        "description": description,
+        "schema": {"type": "string", "minLength": 1},
+    }
+
+
+SIGNED = [
+    _header("webhook-id", "The same for every attempt to deliver this message."),
+    _header("webhook-timestamp", "When this attempt was made, in seconds since 1970."),
+]
+SIGNATURE = (
+    "What a library of Standard Webhooks checks: `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, "
+    "`webhook-timestamp` and the body with dots between them. While two secrets are valid there are two, with a space."
+)
+HEADERS = {
+    "notice_alert": [
+        *SIGNED,
+        _header("webhook-signature", f"{SIGNATURE} Left out without `ALERT_WEBHOOK_SECRET`.", is_sure=False),
+        _header("Idempotency-Key", "The same as `webhook-id`."),
+    ],
 }
+"""The headers of each webhook, by its operation."""
 
 
-def add_key(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Adds the header of each webhook, which drf-spectacular has no place for."""
+def add_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Adds the headers of each webhook, which drf-spectacular has no place for."""
     for operations in result.get("webhooks", {}).values():
         for operation in operations.values():
-            operation["parameters"] = [KEY]
+            operation["parameters"] = HEADERS[operation["operationId"]]
     return result

@@ -95,7 +95,14 @@ ROOMS = {
         *("orders.outbox", "orders.access", "orders.business", "orders.wording.cancelling"),
     ),
     "orders.outbox": (
-        *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),
+        *(
+            "sasweb.mail_server",
+            "sasweb.webhooks",
+            "sasweb.webhook_signatures",
+            "orders.access",
+            "orders.wording",
+            "orders.selectors",
+        ),
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
     ),

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,10 +15,15 @@ LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 @dataclass(kw_only=True)
 class Webhook:
-    """`received` are the messages, oldest first, and `keys` their Idempotency-Keys; `status` is its answer."""
+    """`received` are the messages, oldest first, `bodies` what they came as, and `headers` and `keys` their headers and
+    Idempotency-Keys. `status`, and `answer` in this `encoding`, are its answer."""
 
     url: str
     status: int = 200
+    answer: bytes = b""
+    encoding: str = ""
+    bodies: list[bytes] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
     received: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
 
@@ -31,12 +36,17 @@ def webhook(*, port: int = 0) -> Iterator[Webhook]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            hook.received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            hook.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            hook.received.append(json.loads(hook.bodies[-1]))
+            hook.headers.append({name.lower(): value for name, value in self.headers.items()})
             hook.keys.append(self.headers["Idempotency-Key"])
             self.send_response(hook.status)
             self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(hook.answer)))
+            if hook.encoding:
+                self.send_header("Content-Encoding", hook.encoding)
             self.end_headers()
+            self.wfile.write(hook.answer)
 
         def do_GET(self) -> None:
             hook.received.append({"followed": self.path})

@@ -183,7 +183,12 @@ def test_the_webhook_is_what_the_outbox_posts(document: Mapping[str, Any], setti
     jsonschema_rs.validator_for(root).validate(body)
     notice = schema_of(document, "AlertNotice")
     assert notice["properties"].keys() == body.keys() == set(notice["required"])
-    assert [parameter["name"] for parameter in webhook["parameters"]] == ["Idempotency-Key"]
+    assert {parameter["name"]: parameter["required"] for parameter in webhook["parameters"]} == {
+        "webhook-id": True,
+        "webhook-timestamp": True,
+        "webhook-signature": False,
+        "Idempotency-Key": True,
+    }
 
 
 class Everything(Strict):
