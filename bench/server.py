@@ -30,6 +30,7 @@ ENGINE = (
         "agentreply",
         "submissionmessage",
         "statusmessage",
+        "statuscount",
     ),
     *("alert", "circuit", "agentinstance", "retrybudget", "leaderlease"),
 )

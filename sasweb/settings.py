@@ -247,6 +247,7 @@ SPECTACULAR_SETTINGS = {
     "TAGS": [
         {"name": "orders", "description": "Place orders, follow them, and cancel them."},
         *OWN_SETTINGS.all("API_TAGS"),
+        {"name": "changes", "description": "One feed of all that happens to your orders."},
         {
             "name": "response queues",
             "description": "Messages about your orders, if you would rather collect them than ask for each order.",
@@ -280,6 +281,7 @@ SPECTACULAR_SETTINGS = {
         "BulkActionState": "orders.api.enumerations.BULK_STATES",
         "EventKind": "orders.api.enumerations.EVENT_KINDS",
         "Goal": "orders.api.enumerations.GOALS",
+        "MessageReason": "orders.api.enumerations.MESSAGE_REASONS",
         "OrderState": "orders.api.enumerations.ORDER_STATES",
         "Reason": "orders.api.enumerations.REASONS",
         "Situation": "orders.api.enumerations.SITUATIONS",

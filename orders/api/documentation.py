@@ -11,9 +11,10 @@ from drf_spectacular.utils import (
 
 from orders.api import representations
 from orders.api.answers import RefusalIn, ResultIn
-from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
+from orders.api.own_words import METADATA_PARAMETER
+from orders.api.paging import LONGEST_WAIT, EventQuery, OrderPartsQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.requests import ORDER_SCHEMA, QUEUE_NAME
+from orders.api.requests import ORDER_SCHEMA
 from orders.business import registry
 
 NEW_ORDER = {
@@ -35,6 +36,9 @@ PENDING_ORDER = {
     "workflow": "fulfil-order",
     "subject": "",
     "title": "2 × Tidal Lines",
+    "version": "0-pending",
+    "reference": "",
+    "metadata": {},
     "state": "pending",
     "goal": "complete",
     "waiting_for": None,
@@ -84,11 +88,6 @@ def path_parameter(name: str, description: str, **schema: Any) -> OpenApiParamet
     )
 
 
-QUEUE = path_parameter(
-    "name", "The name of the queue, as `reply_to` has it.", pattern=f"^{QUEUE_NAME}$", maxLength=64
-)
-
-
 def is_open_to_clients() -> bool:
     """Whether clients may place an order such as `NEW_ORDER`."""
     kind = registry.find_kind(str(PENDING_ORDER["workflow"]))
@@ -112,8 +111,12 @@ ETAG = _header(
 LIST_ORDERS: dict[str, Any] = {
     "operation_id": "list_orders",
     "summary": "List your orders, newest first",
+    "description": (
+        "Each order is a summary, without its lines and steps. All conditions must be met. Follow `next` until it is "
+        "null: a page ends early, perhaps without any result, when it has looked at many orders that do not match."
+    ),
     "tags": ["orders"],
-    "parameters": [OrderQuery],
+    "parameters": [OrderQuery, METADATA_PARAMETER],
     "responses": representations.OrderPageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
 }
@@ -124,7 +127,9 @@ PLACE_ORDER: dict[str, Any] = {
         "A 202 response means that the order is stored safely; you can retrieve it at `Location` immediately. To retry "
         "safely when a response is lost, send an `Idempotency-Key`: the same key and body mean the same order for as "
         "long as that order can be retrieved, also when it is archived, and the response shows the order as it is now. "
-        "Keys belong to an account: all of its tokens share them, and no other account does."
+        "Keys belong to an account: all of its tokens share them, and no other account does. So do references: a "
+        "second order with a `reference`, under another key or none, is refused with `reference_taken`, which names "
+        "the first."
     ),
     "tags": ["orders"],
     "parameters": [
@@ -154,7 +159,7 @@ PLACE_ORDER: dict[str, Any] = {
     "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": _examples(),
-    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused"]},
+    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused", "reference_taken"]},
 }
 GET_ORDER: dict[str, Any] = {
     "operation_id": "get_order",
@@ -167,6 +172,7 @@ GET_ORDER: dict[str, Any] = {
     ),
     "tags": ["orders"],
     "parameters": [
+        OrderPartsQuery,
         _header("If-None-Match", "The ETag of the version you have, several with commas, or `*` for any."),
         _header("Prefer", f"`wait=N` holds the response for up to N seconds, at most {LONGEST_WAIT}."),
         ETAG,
@@ -237,21 +243,6 @@ GET_PROGRESS: dict[str, Any] = {
     "responses": representations.ProgressOut,
     "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }
-LIST_MESSAGES: dict[str, Any] = {
-    "operation_id": "list_messages",
-    "summary": "List the messages on a response queue",
-    "description": (
-        "A queue exists as soon as an order names it in `reply_to`. Process each message, then delete it. Messages of "
-        "different orders may appear out of ID order, so use `after` only for paging. A message that you have not "
-        "deleted is still to be processed, whatever its ID."
-    ),
-    "tags": ["response queues"],
-    "parameters": [QUEUE, MessageQuery],
-    "responses": representations.MessagePageOut,
-    "extensions": {
-        OPERATION_PROBLEMS: ["validation_failed", "not_found", "headers_too_large", "too_many_waiting"]
-    },
-}
 ANSWER_CALL: dict[str, Any] = {
     "operation_id": "answer_call",
     "summary": "Answer a call later",
@@ -268,12 +259,4 @@ ANSWER_CALL: dict[str, Any] = {
     ),
     "responses": {204: OpenApiResponse(description="The answer has been taken.")},
     "extensions": {OPERATION_PROBLEMS: ["not_found", "already_answered", "too_late"]},
-}
-DELETE_MESSAGE: dict[str, Any] = {
-    "operation_id": "delete_message",
-    "summary": "Delete a message that you have processed",
-    "tags": ["response queues"],
-    "parameters": [QUEUE],
-    "responses": {204: OpenApiResponse(description="The message has been deleted.")},
-    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }

@@ -22,6 +22,8 @@ BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
 EVENT_KINDS = list(EventKind)
 GOALS = list(Goal)
+MESSAGE_REASONS = [*Reason, *(kind for kind in AlertKind if kind.has_orders)]
+"""Why an order was compensated, or needs an operator."""
 ORDER_STATES = list(ProcessState)
 REASONS = list(Reason)
 SITUATIONS = list(Situation)

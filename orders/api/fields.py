@@ -133,6 +133,28 @@ class Choice(serializers.ChoiceField):
         extend_schema_field({"type": "string", "enum": [*choices]})(self)  # type: ignore[type-var]
 
 
+class Choices(serializers.Field[list[str], str, list[str], Any]):
+    """A query parameter that takes some of a few words, given with commas between them or one at a time."""
+
+    default_error_messages = {
+        "unknown": "There is no {unknown} here. Give one or more of {choices}, with commas between them."
+    }
+
+    def __init__(self, choices: Sequence[str], **options: Any) -> None:
+        super().__init__(**options)
+        self.choices = list(choices)
+        words = {"type": "string", "enum": self.choices}
+        extend_schema_field({"type": "array", "items": words, "minItems": 1})(self)  # type: ignore[type-var]
+
+    def to_internal_value(self, data: str) -> list[str]:
+        words = data.split(",")
+        unknown = [word for word in words if word not in self.choices]
+        if unknown:
+            shown = ", ".join(repr(word[:60]) for word in unknown[:MOST_UNKNOWN])
+            self.fail("unknown", unknown=shown, choices=", ".join(self.choices))
+        return list(dict.fromkeys(words))
+
+
 @extend_schema_field({"type": "string", "pattern": "^[0-9]{1,18}$"})
 class NumberCursor(Digits):
     """A cursor that is a number, which clients take as it is."""

@@ -1,6 +1,6 @@
 """Query parameters, and pages that a cursor links."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -8,13 +8,27 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from orders.api.fields import Choice, Digits, Moment, NumberCursor, OneLine, OrderCursor, Strict
+from orders.api.fields import (
+    Choice,
+    Choices,
+    Digits,
+    Moment,
+    NumberCursor,
+    OneLine,
+    OrderCursor,
+    Strict,
+    Token,
+    shared,
+)
+from orders.api.own_words import OwnWordsQuery
 from orders.api.problems import ProblemError
-from orders.api.representations import Out
+from orders.api.representations import EXPANDED, OrderOut, OrderSummaryOut, Out
+from orders.business.intake import LARGEST_AMOUNT, LONGEST_SKU
 from orders.business.submissions import LONGEST_SUBJECT
 from orders.fields.numbers import LARGEST_ID
+from orders.selectors.listed_orders import PARTS
 from orders.selectors.paging import Page
-from orders.vocabulary import AlertKind, ProcessState
+from orders.vocabulary import AlertKind, ProcessState, WaitingFor
 
 T = TypeVar("T")
 
@@ -54,14 +68,75 @@ class SubjectQuery(PageQuery):
     )
 
 
-class OrderQuery(SubjectQuery):
-    """Selects orders."""
+def fields_of(kind: type[Out]) -> Choices:
+    """The parameter that says which members of an object to return."""
+    return Choices(
+        list(kind.member_names()),
+        default=[],
+        help_text=(
+            "Only these members of an order, with commas between them. The others are left out, also those that an "
+            "order always has. By default it has all but those that `expand` adds."
+        ),
+    )
 
-    state = Choice(
-        [state.value for state in ProcessState], default=None, help_text="Only orders in this state."
+
+def expansion(parts: Sequence[str], help_text: str) -> Choices:
+    """The parameter that asks for members that are returned only then."""
+    return Choices(parts, default=[], help_text=help_text)
+
+
+class OrderQuery(SubjectQuery, OwnWordsQuery):
+    """Selects orders, and says what to return of each. Of several conditions, all must be met."""
+
+    state = Choices(
+        list(ProcessState), default=[], help_text="Only orders in this state, or in one of these."
+    )
+    waiting_for = Choices(
+        list(WaitingFor), default=[], help_text="Only orders that wait for this, or for one of these."
+    )
+    step = OneLine(
+        default="",
+        max_length=LONGEST_NAME,
+        help_text=(
+            "Only orders that are at this step, as far as they are not finished: it has begun and has not ended. "
+            "Where no step has, it is the first that has yet to begin."
+        ),
     )
     placed_after = Moment(default=None, help_text="Only orders placed after this time.")
+    placed_before = Moment(default=None, help_text="Only orders placed before this time.")
+    updated_after = Moment(default=None, help_text="Only orders whose `updated_at` is after this time.")
+    sku = OneLine(default="", max_length=LONGEST_SKU, help_text="Only orders with a line of this SKU.")
+    total_at_least = Digits(
+        min_value=0,
+        max_value=LARGEST_AMOUNT,
+        default=None,
+        help_text="Only orders with a total of this or more, in minor units. Give the `currency` as well.",
+    )
+    total_at_most = Digits(
+        min_value=0,
+        max_value=LARGEST_AMOUNT,
+        default=None,
+        help_text="Only orders with a total of this or less, in minor units. Give the `currency` as well.",
+    )
+    currency = Token(
+        pattern="[A-Z]{3}",
+        message="This must be three capital letters, such as EUR.",
+        default="",
+        help_text="Only orders with a total in this currency.",
+    )
+    fields = fields_of(OrderSummaryOut)  # type: ignore[assignment]
+    expand = expansion(PARTS, "Also the lines or the steps of each order.")
     cursor = OrderCursor(default=None, help_text=CURSOR_HELP)
+
+
+class OrderPartsQuery(Query):
+    """Says what to return of an order."""
+
+    fields = fields_of(OrderOut)  # type: ignore[assignment]
+    expand = expansion(
+        EXPANDED,
+        "Also the order's first events, as from its `events`, or its progress, as from its `progress`.",
+    )
 
 
 class DecisionQuery(SubjectQuery):
@@ -109,17 +184,26 @@ class AlertQuery(AlertGroupQuery, SubjectQuery):
 def read_query(kind: type[Query], request: Request) -> dict[str, Any]:
     """The values of a request's query parameters.
 
-    Raises `ProblemError` for a parameter that is unknown, given twice, or has a value that is not allowed.
+    Raises `ProblemError` for a parameter that is unknown, has a value that is not allowed, or is given twice though it
+    takes one value only.
     """
-    repeated = [name for name, values in request.query_params.lists() if len(values) > 1]
+    takes_several = {name for name, field in shared(kind).fields.items() if isinstance(field, Choices)}
+    repeated = [
+        name for name, values in request.query_params.lists() if len(values) > 1 and name not in takes_several
+    ]
     if repeated:
         raise _invalid(dict.fromkeys(repeated, "Give this parameter only once."))
     try:
-        values: dict[str, Any] = kind.read(request.query_params.dict())
+        values: dict[str, Any] = kind.read(_joined(request))
     except ValidationError as error:
         mistakes: Any = error.detail
         raise _invalid({name: messages[0] for name, messages in mistakes.items()}) from error
     return values
+
+
+def _joined(request: Request) -> dict[str, str]:
+    """The query parameters, with commas between several values of one."""
+    return {name: ",".join(values) for name, values in request.query_params.lists()}
 
 
 def _invalid(mistakes: dict[str, str]) -> ProblemError:
@@ -139,8 +223,10 @@ def render_page(
 
     That URL repeats the request's query and sets `parameter` to the `key` of the last result.
     """
-    following = None
-    if page.has_more:
-        query = {**request.query_params.dict(), parameter: str(key(page.items[-1]))}
-        following = f"{request.path}?{urlencode(query)}"
+    following = next_url(request, parameter, key(page.items[-1])) if page.has_more else None
     return Response(kind.render({"results": page.items, "next": following}))
+
+
+def next_url(request: Request, parameter: str, value: object) -> str:
+    """The URL of the request, with this value of the parameter."""
+    return f"{request.path}?{urlencode({**_joined(request), parameter: str(value)})}"

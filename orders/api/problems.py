@@ -33,6 +33,8 @@ PROBLEMS: Mapping[str, Problem] = {
         ("not_acceptable", 406, "This format is not available", "Most responses are `application/json`."),
         ("cannot_be_cancelled", 409, "The order cannot be cancelled",
          "You can cancel an order until its point of no return."),
+        ("reference_taken", 409, "The reference is taken",
+         "Another order of your account has it: `order` says which. It is free again once that order is deleted."),
         ("not_waiting_for_customer", 409, "The order is not waiting for its customer",
          "None of its steps has been declined. If you have sent this before, it was accepted: read the order."),
         ("being_cancelled", 409, "The order is cancelled", "It is being cancelled or has been, so nothing is changed."),
@@ -42,6 +44,9 @@ PROBLEMS: Mapping[str, Problem] = {
         ("already_answered", 409, "This has already been answered", "The first answer counts. Nothing was changed."),
         ("too_late", 410, "The answer came too late",
          "The time for it is over, or what it answers is not asked any more. `detail` says which."),
+        ("cursor_expired", 410, "The cursor is too old",
+         "Changes after it may be missing, so start anew: `GET` the URL in `begin` for a cursor, then read all of your "
+         "orders, then go on from that cursor."),
         ("body_too_large", 413, "The body is too large", "A request body may be up to 256 KiB."),
         ("unsupported_media_type", 415, "The content type is not supported", "Send `Content-Type: application/json`."),
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
@@ -80,13 +85,22 @@ SAY_MORE = (exceptions.ParseError, exceptions.AuthenticationFailed, MissingScope
 
 
 class ProblemError(Exception):
-    """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`."""
+    """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`. `members`
+    are those that only this problem has."""
 
-    def __init__(self, code: str, detail: str = "", *, errors: Sequence[Mapping[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        errors: Sequence[Mapping[str, str]] = (),
+        members: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(code, detail)
         self.problem = PROBLEMS[code]
         self.detail = detail
         self.errors = errors
+        self.members = members or {}
 
 
 def invalid(detail: str, **place: str) -> ProblemError:
@@ -112,6 +126,8 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
     body = describe(problem, request_id=_request_id(request), detail=detail, errors=errors)
     if isinstance(error, MissingScopeError):
         body["needed_scope"] = error.needed.value
+    if isinstance(error, ProblemError):
+        body |= error.members
     return _respond(body, headers=_headers(problem, error))
 
 

@@ -10,27 +10,41 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
+from orders.api.own_words import SentMetadata
 from orders.api.rendering import Member, members_of, write_members
 from orders.business import registry
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder
-from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StatusKind, StepStatus, WaitingFor
+from orders.selectors.listed_orders import OrderSummary
+from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor
 from orders.wording.customers.stages import STATES
 
+EXPANDED = ("events", "progress")
+"""What is returned of an order only if it is asked for."""
 NOBODY = UUID(int=0)
 """Stands for an order's id in a path."""
+_NOBODY = str(NOBODY)
 
 
 class Out(serializers.Serializer[Any]):
-    """A JSON object in a response. Fields named in `sparse` are omitted when they have no value."""
+    """A JSON object in a response. Fields named in `sparse` are omitted when they have no value.
+
+    Fields named in `added` are no part of the object itself: they are only described, and whoever sends them adds them.
+    """
 
     sparse: ClassVar[tuple[str, ...]] = ()
+    added: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def render(cls, instance: Any) -> dict[str, Any]:
         """The JSON object."""
         rendered: dict[str, Any] = shared(cls).to_representation(instance)
         return rendered
+
+    @classmethod
+    def member_names(cls) -> list[str]:
+        """The names of all its members."""
+        return list(cls._declared_fields)
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
         return {
@@ -41,7 +55,7 @@ class Out(serializers.Serializer[Any]):
 
     @cached_property
     def _members(self) -> Sequence[Member]:
-        return members_of(self.fields.values())
+        return members_of(field for name, field in self.fields.items() if name not in self.added)
 
 
 class StepName(serializers.CharField):
@@ -63,16 +77,6 @@ def open_steps() -> list[tuple[str, str]]:
     open_kinds = {kind.name for kind in registry.kinds() if kind.is_open_to_clients}
     workflows = [workflow for workflow in registry.workflows().values() if workflow.name in open_kinds]
     return [(step.name, step.declined_as) for workflow in workflows for step in workflow.steps]
-
-
-class StatusWord(serializers.CharField):
-    """What a message says of its order. The document lists what the steps of today's workflows may say."""
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """What the OpenAPI document adds."""
-        words = [*StatusKind, *sorted(declined_as for _, declined_as in open_steps())]
-        return {"x-extensible-enum": list(dict.fromkeys(words))}
 
 
 class MoneyOut(Out):
@@ -138,9 +142,12 @@ class StepOut(Out):
     error = FailureOut(required=False)
 
 
-class OrderOut(Out):
-    """An order and its progress. `workflow` is its kind, `title` says what it is, and `subject` is the client's own.
-    `error` is present if its submission was set aside.
+class OrderSummaryOut(Out):
+    """An order in a list. `lines` and `steps` are present if `expand` or `fields` asks for them.
+
+    `workflow` is its kind, `title` says what it is, and `subject`, `reference` and `metadata` are the client's own.
+    `error` is present if its submission was set aside. `version` is the one in its ETag, and the ID of an event of its
+    stream.
 
     `waiting_for` says whom or what it waits for, null while it waits for nothing. If its steps wait for several, it is
     the first of these: `customer`, a step was declined, see `links`; `operator`, it is in Error or a decision is open;
@@ -150,12 +157,15 @@ class OrderOut(Out):
     where there is no deadline.
     """
 
-    sparse = ("error",)
+    sparse = ("error", "lines", "steps")
 
     id = serializers.UUIDField()
     workflow = serializers.CharField()
     subject = serializers.CharField(allow_blank=True)
     title = serializers.CharField(allow_blank=True)
+    version = serializers.CharField()
+    reference = serializers.CharField(allow_blank=True)
+    metadata = SentMetadata()
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
     waiting_for = serializers.ChoiceField(choices=list(WaitingFor), allow_null=True)
@@ -165,20 +175,17 @@ class OrderOut(Out):
     placed_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     total = MoneyOut(allow_null=True)
-    lines = LineOut(many=True)
-    steps = StepOut(many=True)
+    lines = LineOut(many=True, required=False)
+    steps = StepOut(many=True, required=False)
     error = FailureOut(required=False)
     links = serializers.SerializerMethodField()
 
     @extend_schema_field(OrderLinksOut)
-    def get_links(self, order: CustomerOrder) -> Mapping[str, str]:
+    def get_links(self, order: CustomerOrder | OrderSummary) -> Mapping[str, str]:
         kind = registry.find_kind(order.workflow)
         own = kind.client_links if kind and order.waiting_for is WaitingFor.CUSTOMER else {}
         return {
-            "self": order_url(order.id),
-            "events": order_link("order-events", order.id),
-            "progress": order_link("order-progress", order.id),
-            "stream": order_link("order-stream", order.id),
+            **order_links(order.id),
             **{name: reverse(f"api:{url}", args=[order.id]) for name, url in own.items()},
         }
 
@@ -224,21 +231,6 @@ class EventOut(Out):
     reason = serializers.ChoiceField(choices=list(Reason), required=False)
 
 
-class MessageOut(Out):
-    """A message on a response queue.
-
-    `kind` is `received`, `started`, `declined`, `completed`, `failed` or `compensated`. A step may have a word of its
-    own in place of `declined`, such as `payment_declined`. The body of that message has `step`, `code`, `message` and
-    `waiting_until`; that of `failed` has `step` and `code` if a step failed; that of `compensated` has the `reason`.
-    """
-
-    id = serializers.IntegerField()
-    order_id = serializers.UUIDField()
-    kind = StatusWord()
-    posted_at = serializers.DateTimeField()
-    body = serializers.JSONField()
-
-
 def page_of(item: type[Out], description: str) -> type[Out]:
     """The serializer of a page of such items. `next` is the URL of the following page, or null."""
     members = {
@@ -250,9 +242,22 @@ def page_of(item: type[Out], description: str) -> type[Out]:
     return type(f"{item.__name__.removesuffix('Out')}PageOut", (Out,), members)
 
 
-OrderPageOut = page_of(OrderOut, "A page of orders, newest first.")
+OrderPageOut = page_of(
+    OrderSummaryOut, "A page of orders, newest first. It may have fewer than you asked for."
+)
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
-MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, oldest first.")
+
+
+class OrderOut(OrderSummaryOut):
+    """An order and its progress, with the members of its summary. `events` and `progress` are present if `expand` or
+    `fields` asks for them."""
+
+    added = EXPANDED
+
+    lines = LineOut(many=True)
+    steps = StepOut(many=True)
+    events = EventPageOut(required=False)
+    progress = ProgressOut(required=False)
 
 
 def order_url(order_id: UUID) -> str:
@@ -262,7 +267,21 @@ def order_url(order_id: UUID) -> str:
 
 def order_link(name: str, order_id: UUID) -> str:
     """The path of an order's page of the API that has this name."""
-    return _pattern(name, get_script_prefix()).replace(str(NOBODY), str(order_id))
+    return _pattern(name, get_script_prefix()).replace(_NOBODY, str(order_id))
+
+
+def order_links(order_id: UUID) -> dict[str, str]:
+    """The paths of all that an order always has."""
+    number = str(order_id)
+    return {
+        name: pattern.replace(_NOBODY, number) for name, pattern in _patterns(get_script_prefix()).items()
+    }
+
+
+@cache
+def _patterns(prefix: str) -> Mapping[str, str]:
+    names = {"self": "order", **{name: f"order-{name}" for name in ("events", "progress", "stream")}}
+    return {name: _pattern(url, prefix) for name, url in names.items()}
 
 
 @cache

@@ -14,10 +14,12 @@ from rest_framework.request import Request
 
 from orders.access.levels import VIEW
 from orders.api.fields import OneLine, Strict, Token, Whole
+from orders.api.own_words import OwnWordsIn
 from orders.api.problems import invalid
 from orders.api.repeated_headers import is_repeated
 from orders.api.schema import WORKFLOW
 from orders.business import BadOrderError, OrderKind, registry
+from orders.business.own_words import OwnWords
 from orders.business.placing import NewOrder
 from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
 from orders.selectors.response_queues import queue_of
@@ -59,7 +61,7 @@ class WorkflowName(OneLine):
         extend_schema_field({"type": "string", WORKFLOW: name})(self)  # type: ignore[type-var]
 
 
-class CommonIn(Strict):
+class CommonIn(OwnWordsIn):
     """What every order may have. `workflow` names its kind, `reply_to` a response queue."""
 
     workflow = OneLine(default="", help_text=KIND_HELP)
@@ -147,6 +149,7 @@ def read_order(request: Request) -> NewOrder:
     order = serializer.read(body) if serializer else _read_free(kind, body)
     original = None if serializer else data_of(body)
     common = {name: order.pop(name) for name in ("workflow", "subject", "priority", "reply_to")}
+    words = OwnWords(reference=order.pop("reference"), metadata=order.pop("metadata"))
     reply_to = queue_of(client_id(request), common["reply_to"]) if common["reply_to"] else ""
     return NewOrder(
         kind=kind,
@@ -155,6 +158,7 @@ def read_order(request: Request) -> NewOrder:
         subject=common["subject"],
         priority=common["priority"],
         reply_to=reply_to,
+        words=words,
     )
 
 

@@ -9,6 +9,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.serializers import ListSerializer
 
 from orders.api.fields import Strict
+from orders.api.own_words import METADATA_SCHEMA
 from orders.api.problems import OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
 from orders.fields.numbers import LARGEST_ID
@@ -52,6 +53,20 @@ PROBLEM_SCHEMA = {
             "type": "string",
             "enum": list(TokenScope),
             "description": "The scope that the token lacks.",
+        },
+        "begin": {
+            "type": "string",
+            "format": "uri-reference",
+            "description": "Where to get a cursor when the old one has expired.",
+        },
+        "order": {
+            "type": "object",
+            "description": "The order that has the reference.",
+            "properties": {
+                "id": {"type": "string", "format": "uuid"},
+                "url": {"type": "string", "format": "uri-reference"},
+            },
+            "required": ["id", "url"],
         },
     },
     "required": ["type", "title", "status", "detail", "code", "request_id", "retryable"],
@@ -135,7 +150,7 @@ def _takes_nothing(field: Any) -> bool:
 def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Adds problem responses to each operation, with an example of each code."""
     components = result.setdefault("components", {})
-    components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components.setdefault("schemas", {}).update(Problem=PROBLEM_SCHEMA, Metadata=METADATA_SCHEMA)
     components.setdefault("headers", {})["RequestID"] = REQUEST_ID
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -219,4 +234,7 @@ def _example(code: str) -> dict[str, Any]:
             "detail": "Ensure this value is less than or equal to 999.",
         }
         example["errors"] = [mistake]
+    if code == "reference_taken":
+        order_id = "01936b1e-6f0c-7c2e-9f3a-3d8f0f6f2b11"
+        example["order"] = {"id": order_id, "url": f"/api/v1/orders/{order_id}"}
     return example

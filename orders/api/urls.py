@@ -1,25 +1,15 @@
 """The URLs under /api/."""
 
-from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
-from django.urls.converters import StringConverter
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from orders.api import operator_urls, problem_pages, views
+from orders.api import operator_urls, problem_pages, queue_urls, views
 from orders.api.docs_page import Docs
 from orders.api.document import Document
+from orders.api.feed_views import Changes
 from orders.api.order_stream import OrderStream
-from orders.api.requests import QUEUE_NAME
 from orders.business import registry
 
 app_name = "api"
-
-
-class QueueNameConverter(StringConverter):
-    """The name of a response queue, as `reply_to` accepts it."""
-
-    regex = QUEUE_NAME
-
-
-register_converter(QueueNameConverter, "queue")
 
 version_1: list[URLPattern | URLResolver] = [
     path("orders", views.Orders.as_view(), name="orders"),
@@ -28,12 +18,8 @@ version_1: list[URLPattern | URLResolver] = [
     path("orders/<uuid:order_id>/events", views.OrderEvents.as_view(), name="order-events"),
     path("orders/<uuid:order_id>/progress", views.OrderProgress.as_view(), name="order-progress"),
     path("orders/<uuid:order_id>/stream", OrderStream.as_view(), name="order-stream"),
-    path("response-queues/<queue:name>/messages", views.QueueMessages.as_view(), name="queue-messages"),
-    path(
-        "response-queues/<queue:name>/messages/<int:message_id>",
-        views.QueueMessage.as_view(),
-        name="queue-message",
-    ),
+    path("changes", Changes.as_view(), name="changes"),
+    *queue_urls.urlpatterns,
     *operator_urls.urlpatterns,
     *(url for module in registry.own_modules("api_urls") for url in module.urlpatterns),
 ]

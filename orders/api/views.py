@@ -14,10 +14,9 @@ from rest_framework.views import APIView
 
 from orders.api import documentation, representations, requests, scopes
 from orders.api.fields import Strict, shared
+from orders.api.order_parts import list_orders, order_body, progress_body, read_parts
 from orders.api.paging import (
     EventQuery,
-    MessageQuery,
-    OrderQuery,
     read_query,
     render_page,
 )
@@ -25,21 +24,17 @@ from orders.api.preferences import read_wait
 from orders.api.problems import ProblemError, invalid
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
-from orders.business.placing import CannotBePlacedError, KeyReusedError
+from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
 from orders.business.submissions import DEFAULT_PRIORITY
-from orders.fields.locales import reader_locale
-from orders.fields.numbers import LARGEST_ID
-from orders.selectors import durations, response_queues, tracked_orders
+from orders.selectors import durations
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
 from orders.services import placing
 from orders.services.act_results import ResultStatus
-from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
 from orders.vocabulary import Goal, ProcessState, TokenScope
-from orders.wording.customers.progress import progress
 
 
 class Orders(APIView):
@@ -49,16 +44,7 @@ class Orders(APIView):
 
     @extend_schema(**documentation.LIST_ORDERS)
     def get(self, request: Request) -> Response:
-        query = read_query(OrderQuery, request)
-        page = order_selectors.orders(
-            customer_id=requests.client_id(request),
-            state=query["state"],
-            placed_after=query["placed_after"],
-            subject=query["subject"],
-            before=query["cursor"],
-            limit=query["page_size"],
-        )
-        return render_page(representations.OrderPageOut, request, page, key=order_selectors.position_of)
+        return list_orders(request, customer_id=requests.client_id(request))
 
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
@@ -78,7 +64,7 @@ class OrderDetail(WaitingView):
 
     @extend_schema(**documentation.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
-        reader = requests.reader_id(request.auth)
+        reader, parts = requests.reader_id(request.auth), read_parts(request)
         order = _order(order_id, reader)
         known_versions = requests.read_known_versions(request)
         wait = read_wait(request)
@@ -89,7 +75,7 @@ class OrderDetail(WaitingView):
         if _is_known(order, known_versions, default=set()):
             response = _with_version(Response(status=304), order)
         else:
-            response = _render_order(order, status=200)
+            response = _with_version(Response(order_body(order, parts, reader_id=reader)), order)
         if has_waited:
             response["Preference-Applied"] = f"wait={wait}"
         return response
@@ -172,42 +158,7 @@ class OrderProgress(APIView):
 
     @extend_schema(**documentation.GET_PROGRESS)
     def get(self, request: Request, order_id: UUID) -> Response:
-        tracked = tracked_orders.order_of_customer(
-            order_id=order_id, customer_id=requests.reader_id(request.auth)
-        )
-        if tracked is None:
-            raise NotFound
-        seen = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
-        return Response(representations.ProgressOut.render(seen))
-
-
-class QueueMessages(WaitingView):
-    """The messages on one of the client's response queues."""
-
-    @extend_schema(**documentation.LIST_MESSAGES)
-    def get(self, request: Request, name: str) -> Response:
-        query = read_query(MessageQuery, request)
-        queue = response_queues.queue_of(requests.client_id(request), name)
-        after = query["after"]
-        page = response_queues.queue_messages(queue=queue, after=after, limit=query["page_size"])
-        if query["wait"] and not page.items:
-            hold(request, (queue, after), version=response_queues.EMPTY, seconds=query["wait"])
-        return render_page(
-            representations.MessagePageOut, request, page, key=lambda message: message.id, parameter="after"
-        )
-
-
-class QueueMessage(APIView):
-    """One message on a response queue."""
-
-    scope = TokenScope.ORDERS
-
-    @extend_schema(**documentation.DELETE_MESSAGE)
-    def delete(self, request: Request, name: str, message_id: int) -> Response:
-        queue = response_queues.queue_of(requests.client_id(request), name)
-        if not acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
-            raise NotFound
-        return Response(status=204)
+        return Response(progress_body(order_id, requests.reader_id(request.auth)))
 
 
 NO_SUCH_URL = "There is no such url. /api/docs/ lists those that there are; none of them ends with a slash."
@@ -240,6 +191,9 @@ def _place(request: Request) -> PlacedOrder:
         raise invalid(str(error), pointer=requests.pointer(error.where)) from error
     except KeyReusedError as error:
         raise ProblemError("idempotency_key_reused") from error
+    except ReferenceTakenError as error:
+        first = {"id": str(error.order_id), "url": representations.order_url(error.order_id)}
+        raise ProblemError("reference_taken", members={"order": first}) from error
 
 
 def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:

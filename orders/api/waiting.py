@@ -3,7 +3,7 @@
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -56,7 +56,7 @@ def is_resumed(request: Request) -> bool:
     return RESUMED in _scope(request)
 
 
-def hold(request: Request, subject: UUID | tuple[str, int], *, version: str, seconds: int) -> bool:
+def hold(request: Request, subject: Hashable, *, version: str, seconds: int) -> bool:
     """Has the answer held until the subject has another version than this one. Returns whether it was or will be.
 
     Raises `ProblemError` if the request is too large to be held.

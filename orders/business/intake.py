@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 
 from orders.business import registry
 from orders.business.kinds import Draft, OrderKind, Profile
+from orders.business.own_words import NO_WORDS
 from orders.business.reading import BadOrderError, read_letters, read_object, read_whole, shown
 from orders.business.submissions import DEFAULT_PRIORITY, data_of, read_client, read_common
 from orders.engine.contracts import Workflow
@@ -251,9 +252,12 @@ def _common(submission: Submission) -> dict[str, Any]:
 def _unreadable(submission: Submission) -> Order:
     """An order whose kind cannot read it, so that nobody knows whom its data name: it is kept without them."""
     common = {"placed_at": submission.posted_at, **_common(submission)}
+    words = common.get("words", NO_WORDS)
     return Order(
         id=submission.order_id,
         subject=common.get("subject", ""),
+        reference=words.reference,
+        metadata=dict(words.metadata) or None,
         data={},
         placed_at=common["placed_at"],
     )
@@ -283,6 +287,8 @@ def _order(draft: Draft) -> Order:
         id=draft.order_id,
         customer_id=draft.customer_id,
         subject=draft.subject,
+        reference=draft.words.reference,
+        metadata=dict(draft.words.metadata) or None,
         title=profile.title[:LONGEST_TITLE],
         email=profile.email,
         currency=value.currency if value else "",

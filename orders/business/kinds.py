@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Model
 
 from orders.business.fields import Attribute, Field
+from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.reading import BadOrderError
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
 from orders.business.words import CustomerWords
@@ -61,6 +62,7 @@ class Draft:
     reply_to: str
     placed_at: datetime
     customer_id: int | None
+    words: OwnWords = NO_WORDS
 
     @property
     def order_id(self) -> UUID:
@@ -175,14 +177,27 @@ class OrderKind:
         customer_id: int | None = None,
         priority: int = DEFAULT_PRIORITY,
         reply_to: str = "",
+        reference: str = "",
+        metadata: Mapping[str, str] | None = None,
     ) -> UUID:
         """Starts an order of this kind, in the caller's transaction if there is one, and returns its id.
 
         With the transaction's other rows it is there as a whole or not at all. `subject` is what the order is about: a
         row of the business's own, or a text of at most 120 characters. The same `key` starts it once, however often
-        this is called. Raises `BadOrderError`, and `KeyReusedError` if the key has started a different order.
+        this is called. `reference` is the client's own name for the order, and `metadata` are up to 20 texts of its
+        own. Raises `BadOrderError`, `KeyReusedError` if the key has started a different order, and
+        `ReferenceTakenError` if the customer, or without one the installation, has an order with that reference.
         """
         client = GUEST if customer_id is None else f"user:{customer_id}"
         from orders.business import placing  # noqa: PLC0415 - it needs the tables, and declarations are pure
 
-        return placing.start(cls, subject, data, client=client, key=key, priority=priority, reply_to=reply_to)
+        return placing.start(
+            cls,
+            subject,
+            data,
+            client=client,
+            key=key,
+            priority=priority,
+            reply_to=reply_to,
+            words=OwnWords(reference=reference, metadata=metadata or {}),
+        )

@@ -13,10 +13,14 @@ from uuid_utils.compat import uuid7
 
 from orders.business.kinds import OrderKind
 from orders.business.order_ids import derived_order_id
+from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.submissions import DEFAULT_PRIORITY, compose
 from orders.engine.channels import submissions
 from orders.engine.contracts import Json
 from orders.engine.errors import SaswebError
+
+_REFERENCE = "\x1freference\x1f"
+"""What makes a key of a reference: no client's key has control characters, and no business's own begins with one."""
 
 
 class CannotBePlacedError(SaswebError):
@@ -34,6 +38,14 @@ class KeyReusedError(SaswebError):
     """Raised when a client reuses an idempotency key for a different order."""
 
 
+class ReferenceTakenError(SaswebError):
+    """Raised when a client has an order with this reference already: `order_id`."""
+
+    def __init__(self, order_id: UUID) -> None:
+        super().__init__(f"order {order_id} has this reference already")
+        self.order_id = order_id
+
+
 @dataclass(frozen=True, kw_only=True)
 class NewOrder:
     """An order to be placed. `request` is what its client asks for, checked; `OrderKind.describe` makes its data of
@@ -46,6 +58,7 @@ class NewOrder:
     subject: str = ""
     priority: int = DEFAULT_PRIORITY
     reply_to: str = ""
+    words: OwnWords = NO_WORDS
 
     def fingerprint(self) -> str:
         """A hash of what the client asked for: the same order has the same one, whatever prices are today."""
@@ -54,6 +67,7 @@ class NewOrder:
             values["workflow"] = self.kind.name
         if self.subject:
             values["subject"] = self.subject
+        values |= self.words.given
         return hashlib.sha256(json.dumps(values, sort_keys=True, default=repr).encode()).hexdigest()
 
 
@@ -74,11 +88,12 @@ def post_order(*, client: str, order: NewOrder, key: str | None) -> PostedOrder:
     """Posts an order to the submission queue (S1). Once this returns, the order cannot be lost (P1).
 
     The same client and key mean the same order, whose id follows from them, for as long as the order can be found.
-    Raises `CannotBePlacedError`, `KeyReusedError`, and `BadOrderError` for data that the queue could not carry.
+    So does a reference, but placing another order with it is refused. Raises `CannotBePlacedError`, `KeyReusedError`,
+    `ReferenceTakenError`, and `BadOrderError` for data that the queue could not carry.
 
     The one statement that writes is a transaction of its own, unless the caller has begun one.
     """
-    if key is None:
+    if key is None and not order.words.reference:
         order_id, body = uuid7(), _body(order)
         posted_at = submissions.post(order_id=order_id, client=client, body=body)
         return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=posted_at)
@@ -94,6 +109,7 @@ def start(
     key: str,
     priority: int,
     reply_to: str,
+    words: OwnWords = NO_WORDS,
 ) -> UUID:
     """Posts an order of checked data, and returns its id. See `OrderKind.start`."""
     order = NewOrder(
@@ -104,6 +120,7 @@ def start(
         subject=subject_text(subject),
         priority=priority,
         reply_to=reply_to,
+        words=words,
     )
     return post_order(client=client, order=order, key=own_key(kind, key)).order_id
 
@@ -118,23 +135,33 @@ def subject_text(subject: str | UUID | Model) -> str:
     return f"{subject._meta.label_lower}:{subject.pk}" if isinstance(subject, Model) else str(subject)
 
 
-def _post_once(client: str, order: NewOrder, key: str) -> PostedOrder:
+def _post_once(client: str, order: NewOrder, key: str | None) -> PostedOrder:
     body_hash = order.fingerprint()
+    reference_hash = order.words.reference_hash
     try:
         body = _body(order)
     except CannotBePlacedError:
         # What was placed stands, although it could not be placed today.
-        if record := submissions.find_record(client=client, key=key):
+        if record := submissions.find_record(client=client, key=key, reference_hash=reference_hash):
             return _replayed(record, body_hash)
         raise
-    order_id = derived_order_id(client=client, key=key)
-    record = submissions.post_once(order_id=order_id, client=client, body=body, key=key, body_hash=body_hash)
+    order_id = derived_order_id(client=client, key=key or f"{_REFERENCE}{order.words.reference}")
+    record = submissions.post_once(
+        order_id=order_id,
+        client=client,
+        body=body,
+        key=key,
+        body_hash=body_hash,
+        reference_hash=reference_hash,
+    )
     if record.posted_at is None:
         return _replayed(record, body_hash)
     return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=record.posted_at)
 
 
 def _replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrder:
+    if record.by_reference:
+        raise ReferenceTakenError(record.order_id)
     if record.body_hash != body_hash:
         raise KeyReusedError("this Idempotency-Key was used for a different order")
     return PostedOrder(order_id=record.order_id, replayed=True)
@@ -149,4 +176,5 @@ def _body(order: NewOrder) -> dict[str, Any]:
         priority=order.priority,
         reply_to=order.reply_to,
         placed_at=timezone.now(),
+        words=order.words,
     )

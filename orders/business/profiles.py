@@ -9,6 +9,7 @@ import structlog
 
 from orders.business.intake import kind_of
 from orders.business.kinds import Profile
+from orders.business.own_words import NO_WORDS, OwnWords, read_words
 from orders.business.reading import BadOrderError, read_moment, read_object
 from orders.business.submissions import data_of
 from orders.engine.contracts import Json
@@ -25,12 +26,15 @@ class Submitted:
     data: Json
     profile: Profile
     placed_at: datetime
+    words: OwnWords
 
 
 def read_submitted(body: object, *, placed_at: datetime) -> Submitted:
     """Reads a submission, which may be anything. `placed_at` stands in for a time that it does not have."""
     fields: Mapping[str, object] = body if isinstance(body, Mapping) else {}
-    workflow, subject, profile = "", str(fields.get("subject") or ""), Profile()
+    workflow, subject, profile, words = "", str(fields.get("subject") or ""), Profile(), NO_WORDS
+    with suppress(BadOrderError):
+        words = read_words(fields)
     with suppress(BadOrderError):
         placed_at = read_moment(fields.get("placed_at"), "placed_at")
     try:
@@ -42,5 +46,10 @@ def read_submitted(body: object, *, placed_at: datetime) -> Submitted:
     except Exception:
         log.exception("a kind of order failed", action="read_submitted", workflow=workflow)
     return Submitted(
-        workflow=workflow, subject=subject, data=data_of(fields), profile=profile, placed_at=placed_at
+        workflow=workflow,
+        subject=subject,
+        data=data_of(fields),
+        profile=profile,
+        placed_at=placed_at,
+        words=words,
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.fields.email import is_valid as is_valid_email
 
@@ -53,6 +54,17 @@ def read_text(value: object, where: str, longest: int, *, lowest: int = 1) -> st
         raise BadOrderError(
             f"{where} must have no control characters, and {shown(value)} has some.", where=where
         )
+    return value
+
+
+def read_lines(value: object, where: str, longest: int) -> str:
+    """Reads a text of any number of lines, which may be empty, without what PostgreSQL does not keep."""
+    if not isinstance(value, str) or len(value) > longest:
+        raise BadOrderError(
+            f"{where} must be texts of up to {longest} characters, not {shown(value)}.", where=where
+        )
+    if keepable(value) != value:
+        raise BadOrderError(f"{where} has characters that cannot be stored.", where=where)
     return value
 
 

@@ -12,8 +12,9 @@ the order in which things happened, except after a failure. Connect the receiver
 `AppConfig.ready`, so that every process knows that there are some.
 
 Each has the `sender`, which is the kind of order; `order_id`, `subject` and `data`; and `detail`, which for an error
-has the `step` and the `code` if a step failed; for a step that was declined `step`, `code`, `message` and
-`waiting_until`; and for a compensation its `reason`.
+has its `reason`, `code` and `message`, and the `step` if one failed; for a step that was declined `step`, `code`,
+`message` and `waiting_until`; and for a compensation its `reason`. Of an order whose value a step takes, it says at the
+end whether it was `charged` and, after a compensation, `refunded`.
 """
 
 from collections.abc import Mapping

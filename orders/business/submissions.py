@@ -2,6 +2,7 @@
 
     {"workflow": "fulfil-order", "subject": "", "priority": 5, "reply_to": "", "placed_at": "2026-…", …data}
 
+`reference` and `metadata` are beside them if its client gave any.
 A submission without `workflow` is of the installation's first kind, as all were before there were several.
 """
 
@@ -9,15 +10,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from orders.business.own_words import NO_WORDS, OwnWords, read_words
 from orders.business.reading import BadOrderError, read_moment, read_object, read_text, read_whole
-from orders.engine.contracts import Json
+from orders.engine.contracts import LONGEST_QUEUE, Json
 from orders.engine.runtime.text import strict_json
 
 DEFAULT_PRIORITY = 5
 """In the middle of 0 to 9, so there is room for more and for less urgent orders."""
 LONGEST_SUBJECT = 120
-LONGEST_QUEUE = 120
-RESERVED = ("workflow", "subject", "priority", "reply_to", "placed_at")
+RESERVED = ("workflow", "subject", "priority", "reply_to", "placed_at", "reference", "metadata")
 """The names that data cannot have."""
 GUEST = "guest"
 """The client of orders that have no account."""
@@ -26,9 +27,17 @@ LARGEST_KEY = 2**31 - 1
 
 
 def compose(
-    data: Json, *, workflow: str, subject: str, priority: int, reply_to: str, placed_at: datetime
+    data: Json,
+    *,
+    workflow: str,
+    subject: str,
+    priority: int,
+    reply_to: str,
+    placed_at: datetime,
+    words: OwnWords = NO_WORDS,
 ) -> dict[str, Any]:
-    """Returns the body of a submission. Raises `BadOrderError` if the data have a name that is reserved."""
+    """Returns the body of a submission. Raises `BadOrderError` if the data have a name that is reserved, or something
+    else of it is not allowed."""
     for name in RESERVED:
         if name in data:
             raise BadOrderError(f"{name} cannot be a name of an order's data.", where=name)
@@ -43,6 +52,7 @@ def compose(
         "priority": read_priority(priority),
         "reply_to": read_text(reply_to, "reply_to", LONGEST_QUEUE, lowest=0),
         "placed_at": placed_at.isoformat(),
+        **read_words(words.given).given,
     }
 
 
@@ -52,13 +62,14 @@ def read_priority(value: object) -> int:
 
 
 def read_common(body: object) -> dict[str, Any]:
-    """Reads what every submission has: `subject`, `priority`, `reply_to` and `placed_at`."""
+    """Reads what every submission has: `subject`, `priority`, `reply_to`, `placed_at` and its `words`."""
     order = read_object(body, "the body")
     return {
         "subject": read_text(_given(order, "subject", ""), "subject", LONGEST_SUBJECT, lowest=0),
         "priority": read_priority(_given(order, "priority", DEFAULT_PRIORITY)),
         "reply_to": read_text(_given(order, "reply_to", ""), "reply_to", LONGEST_QUEUE, lowest=0),
         "placed_at": read_moment(order.get("placed_at"), "placed_at"),
+        "words": read_words(order),
     }
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.text import message_pattern
+from orders.vocabulary import AlertKind
 
 _OPEN = """
     WITH v AS MATERIALIZED (
@@ -45,6 +46,30 @@ class NewAlert(NamedTuple):
     step: str = ""
     agent: str = ""
     subject: str = ""
+
+
+UNPROCESSABLE = "The order cannot be processed as it is. Operators have been told."
+
+
+def public_cause(alert: NewAlert) -> dict[str, str]:
+    """What the application that submitted an order may read of why it needs an operator (Q3)."""
+    cause = {"reason": alert.kind, "code": alert.code, "message": alert.message}
+    if alert.kind == AlertKind.UNPROCESSABLE:  # the error is one of ours
+        cause |= {"code": AlertKind.UNPROCESSABLE.value, "message": UNPROCESSABLE}
+    return cause | ({"step": alert.step} if alert.step else {})
+
+
+def open_causes(order_ids: Collection[UUID]) -> dict[UUID, dict[str, str]]:
+    """What applications may read of those of these orders that have an open alert."""
+    rows = fetch(
+        """
+        SELECT order_id, kind, code, message, step
+          FROM orders_alert
+         WHERE order_id = ANY(%s) AND closed_at IS NULL
+        """,
+        [list(order_ids)],
+    )
+    return {row[0]: public_cause(NewAlert(*row)) for row in rows}
 
 
 def open_alerts(alerts: Sequence[NewAlert]) -> int:

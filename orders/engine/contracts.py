@@ -242,9 +242,15 @@ WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
 
 
+LONGEST_QUEUE = 120
+"""Characters of the name of a response queue."""
+ANNOUNCEMENTS = "workflow:"
+"""How the names of the businesses' own response queues begin."""
+
+
 def announcement_queue(name: str) -> str:
     """The response queue on which a business is told what becomes of the orders of one of its workflows."""
-    return f"workflow:{name}"
+    return f"{ANNOUNCEMENTS}{name}"
 
 
 def agents_of(workflows: Workflows) -> list[str]:

@@ -1,5 +1,6 @@
 """What the engine and the intake of a business agree on: submissions, and what becomes of them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +9,14 @@ from uuid import UUID
 
 from orders.engine.contracts import Json, Workflow
 from orders.vocabulary import Goal
+
+_CUSTOMER = re.compile("user:([0-9]{1,9})")
+
+
+def customer_of(client: str) -> int | None:
+    """The id of the account whose name the client of a submission is; None for other clients."""
+    match = _CUSTOMER.fullmatch(client)
+    return int(match[1]) if match else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +41,21 @@ class AcceptedOrder:
     description: Json
 
 
+NOT_INSERTED = "inserting it failed"
+"""How the reason begins when an unexpected error stopped a submission. The rest of it is for operators only."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RejectedSubmission:
     """A submission that can never be inserted, and the reason, in words for an operator."""
 
     submission: Submission
     reason: str
+
+
+def public_reason(reason: str) -> str:
+    """The part of a reason that the client who submitted the order may read."""
+    return NOT_INSERTED if reason.startswith(NOT_INSERTED) else reason
 
 
 @dataclass(frozen=True, kw_only=True)

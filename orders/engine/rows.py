@@ -27,6 +27,7 @@ class ProcessRow(NamedTuple):
     started_at: datetime | None
     announced: bool
     created_at: datetime
+    customer_id: int | None = None
 
 
 class StepRow(NamedTuple):
@@ -133,7 +134,8 @@ class Actor(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """An `Event` to be recorded. The state store adds the time."""
+    """An `Event` to be recorded. The state store adds the time and the position, and looks up whose order it is unless
+    `customer_id` says so."""
 
     order_id: UUID
     kind: EventKind
@@ -141,3 +143,4 @@ class EventRow(NamedTuple):
     step: str = ""
     attempt: int = 0
     detail: dict[str, Any] | None = None
+    customer_id: int | None = None

@@ -4,7 +4,7 @@ The order, its process, its steps and the deletion of its message are one transa
 that comes twice makes one order, and one that can never be inserted holds up no other (S3).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,15 +15,18 @@ from orders.engine.admission import Admission
 from orders.engine.channels import status, submissions
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.contracts import Workflows
+from orders.engine.contracts import LONGEST_QUEUE, Workflows
 from orders.engine.failing_kinds import FailingKinds
 from orders.engine.intakes import (
+    NOT_INSERTED,
     AcceptedOrder,
     DuplicateSubmission,
     FailedSubmission,
     Intake,
     RejectedSubmission,
     Submission,
+    customer_of,
+    public_reason,
 )
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow
@@ -160,6 +163,19 @@ class Submitter:
 
     def _keep(self, rejected: Sequence[RejectedSubmission]) -> None:
         submissions.set_aside(rejected)
+        status.post(
+            status.Status(
+                _queue_named(rejection.submission),
+                rejection.submission.order_id,
+                StatusKind.FAILED,
+                {
+                    "reason": AlertKind.SET_ASIDE,
+                    "code": AlertKind.SET_ASIDE,
+                    "message": public_reason(rejection.reason),
+                },
+            )
+            for rejection in rejected
+        )
         alerts.open_alerts(
             [
                 alerts.NewAlert(
@@ -192,7 +208,8 @@ class Submitter:
             wake(Topic.PROGRESS)
 
     def _event(self, submission: Submission, kind: EventKind, **detail: object) -> EventRow:
-        return EventRow(submission.order_id, kind, self._actor, detail=detail)
+        customer_id = customer_of(submission.client)
+        return EventRow(submission.order_id, kind, self._actor, detail=detail, customer_id=customer_id)
 
 
 def _rejection(failed: FailedSubmission) -> RejectedSubmission:
@@ -200,4 +217,10 @@ def _rejection(failed: FailedSubmission) -> RejectedSubmission:
 
 
 def _reason(error: Exception) -> str:
-    return f"inserting it failed: {type(error).__name__}: {error}"
+    return f"{NOT_INSERTED}: {type(error).__name__}: {error}"
+
+
+def _queue_named(submission: Submission) -> str:
+    """The response queue that a submission names, or nothing. It may hold anything, as it was set aside."""
+    name = submission.body.get("reply_to") if isinstance(submission.body, Mapping) else None
+    return name if isinstance(name, str) and len(name) <= LONGEST_QUEUE else ""

@@ -20,8 +20,10 @@ from django_otp import DEVICE_ID_SESSION_KEY
 from orders.access import second_factor, sessions
 from orders.access.levels import VIEW
 from orders.access.limits import take
+from orders.live.hub import Unsettled
+from orders.selectors import changes, response_queues
 from orders.selectors import orders as order_selectors
-from orders.selectors import response_queues
+from orders.selectors.changes import FeedReader
 from orders.selectors.desk.version import desk_version
 
 CONSOLE = UUID(int=0)
@@ -103,6 +105,16 @@ def read_queues(watched: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], 
         return response_queues.versions(watched)
     finally:
         connection.close()
+
+
+def read_feeds(watched: Sequence[FeedReader]) -> Mapping[FeedReader, str]:
+    """Reads for whom there are changes. One statement; the connection is closed."""
+    try:
+        readers, is_settled = changes.changed(watched)
+    finally:
+        connection.close()
+    versions = dict.fromkeys(readers, changes.FILLED)
+    return versions if is_settled else Unsettled(versions)
 
 
 def _user_of(request: HttpRequest) -> Any:

@@ -1,16 +1,19 @@
-"""What one web process follows: orders, the console and response queues, by one listener; and streams about them."""
+"""What one web process follows by one listener: orders, the console, response queues and feeds of changes; and streams
+about them."""
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Hashable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.listener import Listener, connection_parameters
-from orders.live.admission import read_desk_version, read_queues, read_versions
+from orders.live.admission import read_desk_version, read_feeds, read_queues, read_versions
 from orders.live.hub import Hub, HubConfig, Watch
 from orders.live.places import Caps, RoomCaps
+from orders.selectors.changes import FeedReader
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -48,12 +51,23 @@ class Following:
         self._config = config
         self.orders = Hub(read=read_versions, config=config.hub)
         self.queues = Hub(read=read_queues, config=config.hub)
+        self.feeds = Hub(read=read_feeds, config=config.hub)
         self.console = Hub(read=read_desk_version, config=config.console)
         self.open_streams = 0
         self.is_stopping = False
         self._limits: set[asyncio.Timeout] = set()
         self._listener: Listener | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def _hubs(self) -> Sequence[Hub]:
+        return (self.orders, self.queues, self.feeds, self.console)
+
+    def hub_of(self, subject: Hashable) -> Hub:
+        """The hub for what a request of the API waits for: an order, a reader of a feed, or one of a queue."""
+        if isinstance(subject, UUID):
+            return self.orders
+        return self.feeds if isinstance(subject, FeedReader) else self.queues
 
     def stop(self) -> None:
         """Ends every stream and every wait. May be called from any thread and from a signal handler."""
@@ -114,11 +128,11 @@ class Following:
         await send(piece(pause(self._config.displaced_retry) if watch.is_displaced else b"", more=False))
 
     def _wake(self) -> None:
-        for hub in (self.orders, self.queues, self.console):
+        for hub in self._hubs:
             hub.wake()
 
     def _end_all(self) -> None:
-        for hub in (self.orders, self.queues, self.console):
+        for hub in self._hubs:
             hub.end_all()
         for limit in self._limits:
             hasten(limit)

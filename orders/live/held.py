@@ -9,7 +9,6 @@ import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from uuid import UUID
 
 from django.db import Error
 
@@ -52,7 +51,7 @@ class HeldRequests:
             return Outcome.CROWDED
         try:
             self._following.listen()
-            hub = self._following.orders if isinstance(hold.subject, UUID) else self._following.queues
+            hub = self._following.hub_of(hold.subject)
             if isinstance(hold, Stream):
                 return await self._stream(hold, hub, answer, receive, send)
             assert isinstance(hold, Wait)

@@ -19,6 +19,10 @@ log = structlog.get_logger()
 Versions = Mapping[Any, str]
 
 
+class Unsettled(dict[Any, str]):
+    """Versions of which some are about to change without a wake-up, so that they are soon read again."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class HubConfig:
     """Times in seconds: `poll` is the longest time between two reads while there are watches, `gap` the shortest."""
@@ -117,6 +121,8 @@ class Hub:
             reason = str(error).strip().split("\n")[0]
             log.warning("versions not read", action="poll", error=reason)
             return
+        if isinstance(versions, Unsettled):
+            self._look.set()
         for subject, version in versions.items():
             for watch in watched.get(subject, ()):
                 watch.update(version)

@@ -65,6 +65,10 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
         yield order.profile.label, order.profile.title
     if order.profile.subject:
         yield "subject", order.profile.subject
+    if order.profile.reference:
+        yield "reference", order.profile.reference
+    for name, text in order.profile.metadata.items():
+        yield "metadata", f"{name}: {text}"
     yield "workflow", f"{order.workflow}, version {order.version}; priority {order.priority}"
     placed_at = order.placed_at or order.created_at
     yield "placed", f"{placed_at:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed_at).total_seconds())} ago"

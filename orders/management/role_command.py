@@ -14,8 +14,9 @@ from orders import wiring
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.loop import Role, Worker, stop_on_signals
-from orders.engine.runtime.sql import log_trouble
+from orders.engine.runtime.sql import DATABASE_TROUBLE, log_trouble
 from orders.engine.runtime.statements import prepare_statements
+from orders.selectors.changes import epoch
 from sasweb import database
 
 
@@ -57,7 +58,8 @@ def _stopped_by_signals() -> Iterator[None]:
 
 
 def wait_for_database() -> bool:
-    """Waits until the database can be reached, and checks it; False if SIGTERM or SIGINT has ended the wait.
+    """Waits until the database can be reached, and checks it; False if SIGTERM or SIGINT has ended the wait. Nothing is
+    written before the feed of changes has an epoch of this server.
 
     Raises `CommandError` if the database cannot carry this software, or a pooler takes from it what is needed.
     """
@@ -66,8 +68,9 @@ def wait_for_database() -> bool:
             for failures in itertools.count(1):
                 try:
                     database.check(connection.get_connection_params(), listener=settings.LISTEN_PARAMETERS)
+                    epoch()
                     break
-                except database.UnreachableDatabase as error:
+                except (database.UnreachableDatabase, *DATABASE_TROUBLE) as error:
                     log_trouble(error, is_slow=False)
                     time.sleep(full_jitter(failures, first=0.05, cap=2.0))
     except database.UnsuitableDatabase as error:

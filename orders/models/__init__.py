@@ -11,12 +11,14 @@ from orders.models.channel import (
     AgentReply,
     AgentRequest,
     SetAside,
+    StatusCount,
     StatusMessage,
     SubmissionKey,
     SubmissionMessage,
 )
 from orders.models.customer import Address
 from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
+from orders.models.feed import FeedEpoch
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -52,6 +54,7 @@ __all__ = [
     "Circuit",
     "Erasure",
     "Event",
+    "FeedEpoch",
     "GroupNote",
     "LeaderLease",
     "Order",
@@ -62,6 +65,7 @@ __all__ = [
     "RetryBudget",
     "RoleInstance",
     "SetAside",
+    "StatusCount",
     "StatusMessage",
     "StepState",
     "SubmissionKey",

@@ -29,6 +29,8 @@ class ArchivedOrder(models.Model):
     last_event = models.BigIntegerField(default=0, help_text="the id of its last event, for its version")
     skus = ArrayField(models.CharField(max_length=40), db_default=[], help_text="of its lines")
     subject = models.CharField(max_length=120, blank=True, db_default="")
+    reference = models.CharField(max_length=120, blank=True, default="", db_default="")
+    metadata = models.JSONField(null=True)
     attributes = ArrayField(models.CharField(max_length=240), db_default=[], help_text="as name=value")
     document = models.JSONField()
 
@@ -46,6 +48,14 @@ class ArchivedOrder(models.Model):
                 condition=~Q(attributes=[]),
                 fastupdate=False,
                 name="archived_by_attribute",
+            ),
+            models.Index(fields=["reference"], condition=~Q(reference=""), name="archived_by_reference"),
+            GinIndex(
+                fields=["metadata"],
+                opclasses=["jsonb_path_ops"],
+                condition=Q(metadata__isnull=False),
+                fastupdate=False,
+                name="archived_by_metadata",
             ),
         ]
 

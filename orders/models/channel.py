@@ -32,17 +32,29 @@ class SubmissionMessage(models.Model):
 
 
 class SubmissionKey(models.Model):
-    """The idempotency record of a submission: the same client and key always mean the same order (S3)."""
+    """What a client calls a submission: the same client and key, or the same client and reference, always mean the same
+    order (S3). There is one for each submission that has either.
+
+    Of a reference only its hash is here. So the reference stays taken when its customer is erased.
+    """
 
     id = models.BigAutoField(primary_key=True)
     client = models.CharField(max_length=80)
-    key = models.CharField(max_length=255)
+    key = models.CharField(max_length=255, null=True)
+    reference_hash = models.CharField(max_length=64, null=True)
     body_hash = models.CharField(max_length=64)
     order_id = models.UUIDField()
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["client", "key"], name="one_order_per_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["client", "key"], name="one_order_per_key"),
+            models.UniqueConstraint(
+                fields=["client", "reference_hash"],
+                condition=Q(reference_hash__isnull=False),
+                name="one_order_per_reference",
+            ),
+        ]
         indexes = [models.Index(fields=["order_id"], name="submission_key_by_order")]
 
     def __str__(self) -> str:
@@ -160,7 +172,9 @@ class AgentReply(models.Model):
 class StatusMessage(models.Model):
     """A message on the response queue of the application that submitted an order (Q2, Q3).
 
-    It stays until the application acknowledges it.
+    It stays until the application acknowledges it. `sequence` numbers the messages about one order on its own queue,
+    from 1; it is 0 on a business's queue, and in what an earlier release has posted. `lease` is the token of whoever
+    has leased it last, until `leased_until`.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -168,7 +182,11 @@ class StatusMessage(models.Model):
     order_id = models.UUIDField()
     kind = models.CharField(max_length=16)
     body = models.JSONField(default=dict)
+    sequence = models.PositiveIntegerField(db_default=0)
     posted_at = models.DateTimeField(db_default=Now())
+    lease = models.UUIDField(null=True)
+    leased_until = models.DateTimeField(null=True)
+    deliveries = models.PositiveIntegerField(db_default=0, help_text="how often it has been leased")
     failures = models.PositiveIntegerField(
         db_default=0, help_text="how often the business's own receivers have failed"
     )
@@ -182,3 +200,13 @@ class StatusMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.queue}: {self.order_id} {self.kind}"
+
+
+class StatusCount(models.Model):
+    """How many messages about an order have been posted to its response queue, whether they are there still or not."""
+
+    order_id = models.UUIDField(primary_key=True)
+    posted = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.order_id}: {self.posted}"

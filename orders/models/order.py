@@ -21,6 +21,10 @@ class Order(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     subject = models.CharField(max_length=120, blank=True, db_default="", help_text="what the order is about")
+    reference = models.CharField(
+        max_length=120, blank=True, default="", db_default="", help_text="what its client calls it"
+    )
+    metadata = models.JSONField(null=True, help_text="its client's own texts by their names, if it has any")
     title = models.CharField(max_length=200, blank=True, db_default="")
     email = models.EmailField(blank=True, db_default="")
     currency = models.CharField(max_length=3, blank=True, db_default="")
@@ -41,6 +45,13 @@ class Order(models.Model):
             models.Index(fields=["total"], name="order_by_total"),
             models.Index(fields=["subject"], condition=~Q(subject=""), name="order_by_subject"),
             GinIndex(fields=["attributes"], condition=~Q(attributes=[]), name="order_by_attribute"),
+            models.Index(fields=["reference"], condition=~Q(reference=""), name="order_by_reference"),
+            GinIndex(
+                fields=["metadata"],
+                opclasses=["jsonb_path_ops"],
+                condition=Q(metadata__isnull=False),
+                name="order_by_metadata",
+            ),
         ]
         constraints = [
             models.CheckConstraint(

@@ -40,6 +40,7 @@ class OrderProcess(models.Model):
     reply_to = models.CharField(
         max_length=120, blank=True, help_text="the submitting application's response queue"
     )
+    customer_id = models.IntegerField(null=True, help_text="whose order it is; 0 if it is nobody's")
     announced = models.BooleanField(
         default=True, help_text="false in Error until the application has been told"
     )
@@ -225,7 +226,8 @@ class StepState(models.Model):
 class Event(models.Model):
     """Something that happened to an order, for its timeline and its audit trail. Append-only.
 
-    `order_id` is not a foreign key, because checking one would lock the process row at every insert.
+    `order_id` is not a foreign key, because checking one would lock the process row at every insert. `customer_id` and
+    `position` say whose feed of changes it is in, and where (`orders.engine.state_store.feed`).
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -237,9 +239,18 @@ class Event(models.Model):
     actor_kind = models.CharField(max_length=12, choices=choices(ActorKind))
     actor_name = models.CharField(max_length=120)
     detail = models.JSONField(default=dict)
+    customer_id = models.IntegerField(null=True, help_text="whose order it is; 0 if it is nobody's")
+    position = models.BigIntegerField(null=True)
 
     class Meta:
-        indexes = [models.Index(fields=["order_id", "id"], name="event_by_order")]
+        indexes = [
+            models.Index(fields=["order_id", "id"], name="event_by_order"),
+            models.Index(
+                fields=["customer_id", "position", "id"],
+                condition=Q(customer_id__gt=0),
+                name="event_by_customer",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.at:%H:%M:%S} {self.kind} {self.step}"

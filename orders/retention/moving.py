@@ -17,6 +17,7 @@ MOVE = """
          step AS (DELETE FROM orders_stepstate WHERE order_id = ANY(%(ids)s) RETURNING *),
          event AS (DELETE FROM orders_event WHERE order_id = ANY(%(ids)s) RETURNING *),
          status AS (DELETE FROM orders_statusmessage WHERE order_id = ANY(%(ids)s) RETURNING *),
+         counts AS (DELETE FROM orders_statuscount WHERE order_id = ANY(%(ids)s)),
          alert AS (DELETE FROM orders_alert WHERE order_id = ANY(%(ids)s) RETURNING *),
          line AS (DELETE FROM orders_orderline WHERE order_id = ANY(%(ids)s) RETURNING *),
          purchase AS (DELETE FROM orders_order WHERE id = ANY(%(ids)s) RETURNING *),
@@ -28,11 +29,13 @@ MOVE = """
          lines AS (SELECT order_id, jsonb_agg(to_jsonb(line) ORDER BY id) AS rows, array_agg(sku ORDER BY id) AS skus
                      FROM line GROUP BY 1)
     INSERT INTO orders_archivedorder (order_id, customer_id, email, state, total, currency, placed_at,
-                                      finished_at, last_event, skus, subject, attributes, document)
+                                      finished_at, last_event, skus, subject, reference, metadata, attributes,
+                                      document)
     SELECT process.order_id, purchase.customer_id, coalesce(purchase.email, ''), process.process_state,
            purchase.total, coalesce(purchase.currency, ''), coalesce(purchase.placed_at, process.created_at),
            process.finished_at, coalesce(events.last, 0), coalesce(lines.skus, '{}'),
-           coalesce(purchase.subject, ''), coalesce(purchase.attributes, '{}'),
+           coalesce(purchase.subject, ''), coalesce(purchase.reference, ''), purchase.metadata,
+           coalesce(purchase.attributes, '{}'),
            jsonb_build_object(
                'process', to_jsonb(process), 'order', to_jsonb(purchase), 'lines', coalesce(lines.rows, '[]'),
                'steps', coalesce(steps.rows, '[]'), 'events', coalesce(events.rows, '[]'),
@@ -116,7 +119,7 @@ def _lock_movable(ids: Sequence[UUID], before: datetime) -> list[UUID]:
 
 
 def delete_archived(*, before: datetime, after: Any = FIRST) -> Walk:
-    """Deletes the orders that were archived before that time, with their idempotency keys."""
+    """Deletes the orders that were archived before that time, with their idempotency keys and references."""
 
     def choose(after: tuple[datetime, UUID], size: int) -> Chunk:
         rows = fetch(

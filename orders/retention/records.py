@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from orders.engine.runtime.brief_batches import Chunk, Pace, Walk, in_batches
 from orders.engine.runtime.sql import fetch, run
@@ -27,6 +28,15 @@ ORPHAN = """NOT EXISTS (SELECT FROM orders_orderprocess AS p WHERE p.order_id = 
 RULES: Mapping[str, Rule] = {
     "statuses of no stored order": Rule(
         table="orders_statusmessage", condition=f"posted_at < %(before)s AND {ORPHAN}", age=timedelta(days=30)
+    ),
+    "message counts of no order": Rule(
+        table="orders_statuscount",
+        condition=f"{ORPHAN}"
+        " AND NOT EXISTS (SELECT FROM orders_submissionmessage AS s WHERE s.order_id = row.order_id)"
+        " AND NOT EXISTS (SELECT FROM orders_setaside AS s WHERE s.order_id = row.order_id)",
+        age=timedelta(0),
+        key="order_id",
+        first=UUID(int=0),
     ),
     "replayed submissions": Rule(
         table="orders_setaside", condition="replayed_at < %(before)s", age=timedelta(days=90)

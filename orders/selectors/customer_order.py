@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.business.profiles import read_submitted
+from orders.engine.intakes import public_reason
 from orders.fields.money import Money
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
 from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
 from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, WaitingFor, WaitKind
 
 PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
-
-NOT_INSERTED = "inserting it failed"
-"""How the reason begins when an unexpected error stopped a submission. The rest of it is for operators only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +73,8 @@ class CustomerOrder:
     is_archived: bool = False
     workflow_version: int = 0
     promised_by: datetime | None = None
+    reference: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def waiting(self) -> Waiting | None:
@@ -114,6 +114,8 @@ class StoredRow(NamedTuple):
     goal: str
     failure_count: int
     complete_by: datetime | None
+    reference: str
+    metadata: Mapping[str, str] | None
 
 
 class LastEvent(NamedTuple):
@@ -171,6 +173,8 @@ def described_order(
         steps=steps,
         workflow_version=process.version,
         promised_by=order.promised_by,
+        reference=order.reference,
+        metadata=order.metadata or {},
     )
 
 
@@ -207,7 +211,6 @@ def queued_order(message: SubmissionMessage, events: LastEvents) -> CustomerOrde
 
 def set_aside_order(submission: SetAside, events: LastEvents) -> CustomerOrder:
     """An order that could not be inserted: its customer sees it in Error, with the reason."""
-    reason = NOT_INSERTED if submission.reason.startswith(NOT_INSERTED) else submission.reason
     return _described(
         submission.order_id,
         submission.body,
@@ -215,7 +218,7 @@ def set_aside_order(submission: SetAside, events: LastEvents) -> CustomerOrder:
         submission.posted_at,
         submission.set_aside_at,
         events,
-        error={"code": "set_aside", "message": reason},
+        error={"code": "set_aside", "message": public_reason(submission.reason)},
     )
 
 
@@ -249,6 +252,8 @@ def _described(
             if value is not None
         ],
         promised_by=submitted.profile.promised_by,
+        reference=submitted.words.reference,
+        metadata=submitted.words.metadata,
         error=error,
     )
 

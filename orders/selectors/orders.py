@@ -2,14 +2,12 @@
 
 An order belongs to somebody: every function takes the customer, and reads nothing that belongs to anybody else. Where
 she may be None, that is for operators, who read everybody's. An order is on the submission queue, in the orders
-database, set aside, or archived. `order` and `orders` look in every place, in the order in which an order moves through
-them, so that one that is moving is never missed. An order moves back only from being set aside to the queue: `order`
-looks twice, and `orders` looks into both at once.
+database, set aside, or archived. `order` looks in every place, in the order in which an order moves through them, so
+that one that is moving is never missed. An order moves back only from being set aside to the queue, so it looks twice.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,7 +17,6 @@ from orders.models import ArchivedOrder, Event, Order, SetAside, SubmissionMessa
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
-    LastEvent,
     last_events,
     public_error,
     queued_order,
@@ -27,43 +24,19 @@ from orders.selectors.customer_order import (
     version_of,
 )
 from orders.selectors.desk.history import moment
-from orders.selectors.paging import Page, Position, page_of
-from orders.selectors.stored_orders import Selection, stored_order, stored_orders
+from orders.selectors.paging import Page, page_of
+from orders.selectors.stored_orders import stored_order
 from orders.vocabulary import EventKind, ProcessState
 
 LOOKS = 2
 """How often the places are searched. The second search finds an order that moved during the first."""
 
-MOMENT = r"^[12]\d{3}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$"
-"""A time with an offset, as the shop writes it into a submission, between the years 1000 and 2999."""
 WAITS: Mapping[str, str] = {
     EventKind.STEP_DECLINED: "waits_until",
     **dict.fromkeys((EventKind.AWAITING, EventKind.WAITING, EventKind.STEP_DEFERRED), "until"),
     **dict.fromkeys((EventKind.STEP_TIMED_OUT, EventKind.COMPENSATION_TIMED_OUT), "until"),
 }
 """After which events an order waits, and where their detail says until when."""
-_NEWEST = "ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
-QUEUED = f"""
-    (SELECT order_id, body, posted_at, goal, NULL AS reason, NULL AS set_aside_at, placed_at
-       FROM (SELECT *, {{placed_at}} FROM orders_submissionmessage WHERE client = %(client)s::text) AS queued
-      WHERE {{conditions}} {_NEWEST})
-"""
-ASIDE = f"""
-    (SELECT order_id, body, posted_at, NULL, reason, set_aside_at, placed_at
-       FROM (SELECT *, {{placed_at}} FROM orders_setaside
-              WHERE client = %(client)s::text AND replayed_at IS NULL) AS aside
-      WHERE {{conditions}} {_NEWEST})
-"""
-SUBMITTED = """
-    SELECT submitted.*, last.id, last.at
-      FROM ({places}) AS submitted (order_id, body, posted_at, goal, reason, set_aside_at, placed_at)
-      LEFT JOIN LATERAL (
-           SELECT id, at FROM orders_event AS event WHERE event.order_id = submitted.order_id ORDER BY id DESC LIMIT 1
-           ) AS last ON true
-"""
-ARCHIVED = f"""
-    SELECT * FROM orders_archivedorder WHERE customer_id = %(customer_id)s::int AND {{conditions}} {_NEWEST}
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,81 +159,6 @@ def _is_anywhere(order_id: UUID, belonging: Belonging) -> bool:
     )
 
 
-def orders(
-    *,
-    customer_id: int,
-    limit: int,
-    before: Position | None = None,
-    state: str | None = None,
-    placed_after: datetime | None = None,
-    subject: str = "",
-) -> Page[CustomerOrder]:
-    """A customer's orders before a position, or only those about a subject, newest first by the time they were placed.
-
-    An order keeps that time wherever it moves. Three statements, whatever the `limit`.
-    """
-    selection = Selection(
-        customer_id=customer_id,
-        limit=limit + 1,
-        before=before,
-        placed_after=placed_after,
-        state=state,
-        subject=subject,
-    )
-    values = {**selection.values, "client": client_of(customer_id)}
-    views = {view.id: view for view in _submitted_orders(selection, values)}
-    views |= {view.id: view for view in stored_orders(selection)}
-    conditions = selection.conditions(
-        order_id="order_id", subject="subject = %(subject)s::text", state="state"
-    )
-    archived = ArchivedOrder.objects.raw(ARCHIVED.format(conditions=conditions), values)
-    archived_views = (archived_orders.customer_order(archived_orders.opened(row)) for row in archived)
-    views |= {view.id: view for view in archived_views if view is not None}
-    return page_of(sorted(views.values(), key=position_of, reverse=True), limit)
-
-
-def position_of(order: CustomerOrder) -> Position:
-    """Where an order is in its customer's list."""
-    return Position(order.placed_at, order.id)
-
-
-def _submitted_orders(selection: Selection, values: Mapping[str, Any]) -> list[CustomerOrder]:
-    """The orders on the queue, and those that were set aside.
-
-    Both places are read in one statement, because an order moves between them in both directions.
-    """
-    places = {QUEUED: ProcessState.PENDING, ASIDE: ProcessState.ERROR}
-    parts = _submitted(selection)
-    reads = [place.format(**parts) for place, state in places.items() if selection.state in (None, state)]
-    if not reads:
-        return []
-    views = []
-    for order_id, body, posted_at, goal, reason, set_aside_at, placed_at, *last in fetch(
-        SUBMITTED.format(places=" UNION ALL ".join(reads)), values
-    ):
-        events = {} if last[0] is None else {order_id: LastEvent(*last)}
-        common = {"order_id": order_id, "body": json.loads(body), "posted_at": posted_at}
-        if goal is None:
-            view = set_aside_order(SetAside(**common, reason=reason, set_aside_at=set_aside_at), events)
-        else:
-            view = queued_order(SubmissionMessage(**common, goal=goal), events)
-        views.append(replace(view, placed_at=placed_at))
-    return views
-
-
-def _submitted(selection: Selection) -> Mapping[str, str]:
-    """The parts of a statement that reads submissions. The time at which an order was placed is in their body, if they
-    are orders at all."""
-    text = "body ->> 'placed_at'"
-    is_moment = f"{text} ~ '{MOMENT}' AND pg_input_is_valid({text}, 'timestamp with time zone')"
-    return {
-        "placed_at": f"CASE WHEN {is_moment} THEN ({text})::timestamptz ELSE posted_at END AS placed_at",
-        "conditions": selection.conditions(
-            order_id="order_id", subject="body -> 'subject' = to_jsonb(%(subject)s::text)"
-        ),
-    }
-
-
 def order_events(
     *, order_id: UUID, customer_id: int | None, after: int, limit: int
 ) -> Page[EventView] | None:
@@ -272,10 +170,11 @@ def order_events(
     events = list(Event.objects.filter(order_id=order_id, id__gt=after).order_by("id")[: limit + 1])
     if not events and (archived := archived_orders.find(order_id, **belonging.inserted)):
         events = [event for event in archived.events if event.pk > after][: limit + 1]
-    return page_of([_event(event) for event in events], limit)
+    return page_of([event_view(event) for event in events], limit)
 
 
-def _event(event: Event) -> EventView:
+def event_view(event: Event) -> EventView:
+    """An event as the customer of its order may see it."""
     until = event.detail.get(WAITS[event.kind]) if event.kind in WAITS else None
     return EventView(
         id=event.id,

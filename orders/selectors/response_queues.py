@@ -1,13 +1,14 @@
-"""What customers' programs read from their response queues (Q3)."""
+"""What customers' programs read of their response queues (Q3)."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
-from orders.models import StatusMessage
+from orders.fields.money import Money
 from orders.selectors.orders import client_of
 from orders.selectors.paging import Page, page_of
 
@@ -16,14 +17,34 @@ EMPTY, FILLED = "empty", "filled"
 
 
 @dataclass(frozen=True, kw_only=True)
+class MessageBody:
+    """What a message says beside its kind; None where that has no meaning, or is not known.
+
+    `charged` and `refunded` are what has been taken and given back by then.
+    """
+
+    workflow: str | None = None
+    total: Money | None = None
+    charged: Money | None = None
+    refunded: Money | None = None
+    reason: str | None = None
+    step: str | None = None
+    code: str | None = None
+    message: str | None = None
+    waiting_until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class MessageView:
     """A message on a response queue."""
 
     id: int
     order_id: UUID
+    sequence: int
     kind: str
     posted_at: datetime
-    body: Any
+    deliveries: int
+    body: MessageBody
 
 
 def queue_of(customer_id: int, name: str) -> str:
@@ -31,10 +52,23 @@ def queue_of(customer_id: int, name: str) -> str:
     return f"{client_of(customer_id)}/{name}"
 
 
+_MESSAGES = """
+    SELECT message.id, message.order_id, message.sequence, message.kind, message.posted_at, message.deliveries,
+           message.body, process.workflow, purchase.total, purchase.currency
+      FROM orders_statusmessage AS message
+      LEFT JOIN orders_orderprocess AS process USING (order_id)
+      LEFT JOIN orders_order AS purchase ON purchase.id = message.order_id
+     WHERE message.queue = %(queue)s
+"""
+
+
 def queue_messages(*, queue: str, after: int, limit: int) -> Page[MessageView]:
     """The messages of a response queue with ids above `after`, oldest first."""
-    messages = StatusMessage.objects.filter(queue=queue, id__gt=after).order_by("id")[: limit + 1]
-    return page_of([_message(message) for message in messages], limit)
+    rows = fetch(
+        f"{_MESSAGES} AND message.id > %(after)s ORDER BY message.id LIMIT %(limit)s",
+        {"queue": queue, "after": after, "limit": limit + 1},
+    )
+    return page_of([_message(*row) for row in rows], limit)
 
 
 def versions(waiting: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
@@ -52,11 +86,43 @@ def versions(waiting: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
     return {(queue, after): FILLED if is_filled else EMPTY for queue, after, is_filled in rows}
 
 
-def _message(message: StatusMessage) -> MessageView:
+def _message(
+    number: int,
+    order_id: UUID,
+    sequence: int,
+    kind: str,
+    posted_at: datetime,
+    deliveries: int,
+    body: str,
+    workflow: str | None,
+    total: int | None,
+    currency: str | None,
+) -> MessageView:
+    value = None if total is None or not currency else Money(amount=total, currency=currency)
     return MessageView(
-        id=message.id,
-        order_id=message.order_id,
-        kind=message.kind,
-        posted_at=message.posted_at,
-        body=message.body,
+        id=number,
+        order_id=order_id,
+        sequence=sequence,
+        kind=kind,
+        posted_at=posted_at,
+        deliveries=deliveries,
+        body=_body(json.loads(body), workflow or None, value),
+    )
+
+
+def _body(stored: dict[str, Any], workflow: str | None, total: Money | None) -> MessageBody:
+    """What was posted, which says whether money was taken, with how much that is."""
+
+    def amount(name: str) -> Money | None:
+        is_whole = stored.get(name)
+        return None if is_whole is None or total is None else total if is_whole else replace(total, amount=0)
+
+    until = stored.get("waiting_until")
+    return MessageBody(
+        workflow=workflow,
+        total=total,
+        charged=amount("charged"),
+        refunded=amount("refunded"),
+        waiting_until=datetime.fromisoformat(until) if until else None,
+        **{name: stored.get(name) for name in ("reason", "step", "code", "message")},
     )

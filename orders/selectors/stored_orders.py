@@ -1,10 +1,9 @@
-"""Reads orders in the orders database, with all that their customers see of them, in one statement.
+"""Reads an order in the orders database, with all that its customer sees of it, in one statement.
 
 One statement sees one moment: the version of an order belongs to exactly the data that come with it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,14 +12,15 @@ import orjson
 
 from orders.engine.runtime.sql import fetch
 from orders.selectors.customer_order import (
+    CustomerLine,
     CustomerOrder,
+    CustomerStep,
     LastEvent,
     StoredRow,
     customer_line,
     customer_step,
     described_order,
 )
-from orders.selectors.paging import Position
 
 STEP_TIMES = (
     *("complete_by", "started_at", "completed_at", "not_before", "awaits_until"),
@@ -28,109 +28,65 @@ STEP_TIMES = (
 )
 STEP_COLUMNS = ("name", "state", "attempt", "error", "awaits", *STEP_TIMES)
 
-# Only the orders of the page are completed: those that follow are never looked at. JSON makes one row of an order.
-STATEMENT = f"""
-    WITH page AS MATERIALIZED (
-        SELECT stored.id, stored.subject, stored.title, stored.currency, stored.total, stored.placed_at,
-               stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
-               process.goal, process.failure_count, process.complete_by
-          FROM orders_order AS stored
-          JOIN orders_orderprocess AS process ON process.order_id = stored.id
-         WHERE {{conditions}}
-         ORDER BY stored.placed_at DESC, stored.id DESC
-         LIMIT %(limit)s::bigint
-    )
-    SELECT page.*, last.id, last.at,
-           (SELECT json_agg(step)::text
-              FROM (SELECT {", ".join(STEP_COLUMNS)} FROM orders_stepstate AS state
-                     WHERE state.order_id = page.id ORDER BY state.position, state.id) AS step),
-           (SELECT json_agg(json_build_array(sku, title, quantity, unit_price) ORDER BY line.id)::text
-              FROM orders_orderline AS line WHERE line.order_id = page.id)
-      FROM page
-      LEFT JOIN LATERAL (
-           SELECT id, at FROM orders_event AS event WHERE event.order_id = page.id ORDER BY id DESC LIMIT 1
-           ) AS last ON true
-     ORDER BY page.placed_at DESC, page.id DESC
+STEPS = f"""
+    (SELECT json_agg(step)::text
+       FROM (SELECT {", ".join(STEP_COLUMNS)} FROM orders_stepstate AS state
+              WHERE state.order_id = {{order_id}} ORDER BY state.position, state.id) AS step)
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Selection:
-    """Which of a customer's orders are listed: those before a position, placed after a time, in a state and about a
-    subject, where these are given."""
-
-    customer_id: int
-    limit: int
-    before: Position | None = None
-    placed_after: datetime | None = None
-    state: str | None = None
-    subject: str = ""
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """What the conditions name."""
-        return {
-            **vars(self),
-            "at": self.before and self.before.at,
-            "id": self.before and self.before.order_id,
-        }
-
-    def conditions(self, *, order_id: str, subject: str, state: str = "") -> str:
-        """The conditions in SQL, but for whose the orders are. `order_id` and `state` are columns, and `subject` is the
-        condition itself."""
-        conditions = ["true"]
-        if self.before:  # the first condition alone is what an index of the time can use
-            conditions.append("placed_at <= %(at)s::timestamptz")
-            conditions.append(f"(placed_at, {order_id}) < (%(at)s::timestamptz, %(id)s::uuid)")
-        if self.placed_after:
-            conditions.append("placed_at > %(placed_after)s::timestamptz")
-        if self.subject:
-            conditions.append(subject)
-        if self.state and state:
-            conditions.append(f"{state} = %(state)s::text")
-        return " AND ".join(conditions)
+LINES = """
+    (SELECT json_agg(json_build_array(sku, title, quantity, unit_price) ORDER BY line.id)::text
+       FROM orders_orderline AS line WHERE line.order_id = {order_id})
+"""
+# JSON makes one row of an order.
+STATEMENT = f"""
+    SELECT stored.id, stored.subject, stored.title, stored.currency, stored.total, stored.placed_at,
+           stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
+           process.goal, process.failure_count, process.complete_by, stored.reference, stored.metadata::text,
+           last.id, last.at,
+           {STEPS.format(order_id="stored.id")}, {LINES.format(order_id="stored.id")}
+      FROM orders_order AS stored
+      JOIN orders_orderprocess AS process ON process.order_id = stored.id
+      LEFT JOIN LATERAL (
+           SELECT id, at FROM orders_event AS event WHERE event.order_id = stored.id ORDER BY id DESC LIMIT 1
+           ) AS last ON true
+     WHERE stored.id = %(order_id)s::uuid
+"""
+OWNED = "AND stored.customer_id IS NOT DISTINCT FROM %(customer_id)s::int"
 
 
 def stored_order(order_id: UUID, belonging: Mapping[str, Any]) -> CustomerOrder | None:
     """An order, if its columns have the values of `belonging`; otherwise None."""
-    conditions = ["stored.id = %(order_id)s::uuid"]
-    if "customer_id" in belonging:
-        conditions.append("stored.customer_id IS NOT DISTINCT FROM %(customer_id)s::int")
-    values = {**belonging, "order_id": order_id, "limit": 1}
-    views = _read(" AND ".join(conditions), values)
-    return views[0] if views else None
-
-
-def stored_orders(selection: Selection) -> list[CustomerOrder]:
-    """The orders of a selection, newest first."""
-    conditions = selection.conditions(
-        order_id="stored.id", subject="stored.subject = %(subject)s::text", state="process.process_state"
-    )
-    return _read(f"stored.customer_id = %(customer_id)s::int AND {conditions}", selection.values)
-
-
-def _read(conditions: str, values: Mapping[str, Any]) -> list[CustomerOrder]:
-    return [_view(*row) for row in fetch(STATEMENT.format(conditions=conditions), values)]
+    owned = OWNED if "customer_id" in belonging else ""
+    rows = fetch(f"{STATEMENT} {owned}", {**belonging, "order_id": order_id})
+    return _view(*rows[0]) if rows else None
 
 
 def _view(*columns: Any) -> CustomerOrder:
     """An order from a row of the statement."""
-    *own, last_id, last_at, steps, lines = columns
-    row = StoredRow(*own)
+    *own, metadata, last_id, last_at, steps, lines = columns
+    row = StoredRow._make([*own, metadata and orjson.loads(metadata)])
     return described_order(
         row,
         row,
-        [customer_step(_with_times(step), row.goal) for step in orjson.loads(steps or "[]")],
-        [
-            customer_line(sku, title, quantity, price, row.currency)
-            for sku, title, quantity, price in orjson.loads(lines or "[]")
-        ],
+        read_steps(steps, row.goal),
+        read_lines(lines, row.currency),
         {row.pk: LastEvent(last_id, last_at)} if last_id else {},
     )
 
 
-def _with_times(step: dict[str, Any]) -> dict[str, Any]:
-    for name in STEP_TIMES:
-        if step[name] is not None:
-            step[name] = datetime.fromisoformat(step[name])
-    return step
+def read_steps(rows: str | None, goal: str) -> list[CustomerStep]:
+    """The steps of an order with this goal, from their columns in JSON. One that is missing has no value."""
+    return [customer_step(_complete(step), goal) for step in orjson.loads(rows or "[]")]
+
+
+def read_lines(rows: str | None, currency: str) -> list[CustomerLine]:
+    """The lines of an order from their columns in JSON."""
+    return [
+        customer_line(sku, title, quantity, price, currency)
+        for sku, title, quantity, price in orjson.loads(rows or "[]")
+    ]
+
+
+def _complete(step: Mapping[str, Any]) -> dict[str, Any]:
+    times = {name: datetime.fromisoformat(step[name]) for name in STEP_TIMES if step.get(name) is not None}
+    return {**dict.fromkeys(STEP_COLUMNS), **step, **times}

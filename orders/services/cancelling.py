@@ -44,6 +44,7 @@ def cancel_anywhere(request: EventRow, *, inserted: Cancel, done: Result, alread
 
 def _note(request: EventRow, done: Result) -> Result:
     alerts.close_alerts([request.order_id], by=request.actor.name, resolution="cancelled")
-    state_store.record_events([request])
+    customer_id = submissions.customer_of_order(request.order_id)
+    state_store.record_events([request._replace(customer_id=customer_id)])
     wake(Topic.SUBMISSION, Topic.PROGRESS)
     return done

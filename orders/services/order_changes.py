@@ -113,6 +113,9 @@ def replay_submission(*, set_aside_id: int, by: str) -> Result:
                 message=f"No submission is set aside under number {set_aside_id}.",
             )
         alerts.close_alerts([order_id], by=by, resolution="replayed")
-        state_store.record_events([EventRow(order_id, EventKind.REPLAYED, operator(by))])
+        customer_id = submissions.customer_of_order(order_id)
+        state_store.record_events(
+            [EventRow(order_id, EventKind.REPLAYED, operator(by), customer_id=customer_id)]
+        )
         wake(Topic.SUBMISSION, Topic.PROGRESS)
     return Result(status=ResultStatus.DONE, message=f"Order {order_id} is back on the submission queue.")

@@ -61,8 +61,9 @@ def release_order(row: ProcessRow, *, by: str, resolution: str) -> None:
     hears of it before anything that follows.
     """
     if not row.announced:
+        cause = alerts.open_causes([row.order_id]).get(row.order_id)
         queues = queues_of(row.workflow, row.reply_to)
-        status.post(status.Status(queue, row.order_id, StatusKind.FAILED) for queue in queues)
+        status.post(status.Status(queue, row.order_id, StatusKind.FAILED, cause) for queue in queues)
     state_store.write_processes(
         [
             row._replace(

@@ -51,7 +51,8 @@ class PosterCard:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known."""
+    """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known;
+    `is_orderable` is whether it is for sale."""
 
     sku: str
     title: str
@@ -59,6 +60,7 @@ class Offer:
     edition: str
     edition_name: str
     price: Money
+    is_orderable: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +89,14 @@ class LineProduct:
 
 @dataclass(frozen=True, kw_only=True)
 class ProductView:
-    """A product that is for sale, as the API shows it."""
+    """A product that is for sale, as the API shows it, with all the offers of its poster, the cheapest first."""
 
     sku: str
     title: str
     artist: str
     description: str
     price: Money
+    offers: Sequence[Offer]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,21 +208,38 @@ def line_products(skus: Iterable[str]) -> Mapping[str, LineProduct]:
 
 
 def product(sku: str) -> ProductView | None:
-    """A product that is for sale; None if there is none with this SKU."""
-    row = Product.objects.filter(sku=sku, is_listed=True).first() if "\x00" not in sku else None
-    return _product(row) if row else None
+    """A product that is for sale; None if there is none with this SKU. Two statements."""
+    rows = Product.objects.filter(sku=sku, is_listed=True) if "\x00" not in sku else Product.objects.none()
+    return next(iter(_products(rows)), None)
 
 
 def products(*, after: str, limit: int) -> Page[ProductView]:
-    """The posters for sale with SKUs above `after`, by SKU. Their other sizes and editions are not listed."""
-    posters = Product.objects.filter(is_listed=True, variant_of=None, sku__gt=after)
-    return page_of([_product(row) for row in posters.order_by("sku")[: limit + 1]], limit)
+    """The posters for sale with SKUs above `after`, by SKU. Their other sizes and editions are not listed, unless the
+    poster itself is not for sale: they are among its offers. Two statements, whatever the `limit`."""
+    is_shown = Q(variant_of=None) | Q(variant_of__is_listed=False)
+    rows = Product.objects.filter(is_shown, is_listed=True, sku__gt=after)
+    return page_of(_products(rows.order_by("sku")[: limit + 1]), limit)
 
 
-def _product(row: Product) -> ProductView:
-    return ProductView(
-        sku=row.sku, title=row.title, artist=row.artist, description=row.description, price=_money(row)
-    )
+def _products(rows: QuerySet[Product]) -> list[ProductView]:
+    """These products, each with the offers of its poster."""
+    products = list(rows)
+    posters = {row.variant_of_id or row.sku for row in products}
+    offers: dict[str, list[Offer]] = {sku: [] for sku in posters}
+    of_posters = Product.objects.filter(Q(sku__in=posters) | Q(variant_of__in=posters)) if posters else ()
+    for row in sorted(of_posters, key=lambda row: (row.price, row.sku)):
+        offers[row.variant_of_id or row.sku].append(_offer(row))
+    return [
+        ProductView(
+            sku=row.sku,
+            title=row.title,
+            artist=row.artist,
+            description=row.description,
+            price=_money(row),
+            offers=offers[row.variant_of_id or row.sku],
+        )
+        for row in products
+    ]
 
 
 def _card(row: Product) -> PosterCard:
@@ -234,6 +254,7 @@ def _offer(row: Product) -> Offer:
         edition=row.edition,
         edition_name=str(Edition(row.edition).label) if row.edition in Edition else "",
         price=_money(row),
+        is_orderable=row.is_listed,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orders.selectors.customer_order import CustomerOrder
-from orders.selectors.orders import orders, position_of
+from orders.selectors.order_lists import whole_orders
 from orders.selectors.paging import Position
 from orders.shop.catalogue import LineProduct, PosterCard, PosterFilter, line_products, shelf
 
@@ -31,14 +31,14 @@ class MyOrders:
 
 
 def my_orders(*, user_id: int, limit: int, before: Position | None = None) -> MyOrders:
-    """A customer's orders with their pictures. Eight statements, whatever `limit`."""
-    page = orders(customer_id=user_id, limit=limit, before=before)
+    """A customer's orders with their pictures. Statements as for one, whatever `limit`."""
+    page = whole_orders(customer_id=user_id, limit=limit, before=before)
     products = line_products({line.sku for order in page.items for line in order.lines})
     shown = [
         _my_order(order, [products[line.sku] for line in order.lines if line.sku in products])
         for order in page.items
     ]
-    return MyOrders(orders=shown, older=position_of(page.items[-1]) if page.has_more else None)
+    return MyOrders(orders=shown, older=page.next)
 
 
 def _my_order(order: CustomerOrder, products: Sequence[LineProduct]) -> MyOrder:

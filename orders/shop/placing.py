@@ -1,9 +1,10 @@
 """Places the orders of the shop's customers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from orders.business import placing as business
+from orders.business.own_words import OwnWords
 from orders.business.submissions import DEFAULT_PRIORITY
 from orders.services import placing
 from orders.shop.workflows import FulfilOrder
@@ -27,11 +28,13 @@ class NewOrder:
     payment_method: str
     priority: int = DEFAULT_PRIORITY
     reply_to: str = ""
+    reference: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> placing.PlacedOrder:
-    """Places a customer's order: see `orders.services.placing`. Raises `UnknownProductError`, `MixedCurrenciesError`
-    and `KeyReusedError`.
+    """Places a customer's order: see `orders.services.placing`. Raises `UnknownProductError`, `MixedCurrenciesError`,
+    `KeyReusedError` and `ReferenceTakenError`.
 
     Two statements, of which the one that writes is a transaction of its own, unless the caller has begun one.
     """
@@ -41,9 +44,11 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
 def as_order(order: NewOrder) -> business.NewOrder:
     """The order as every business places one."""
     request = asdict(order)
+    words = OwnWords(reference=request.pop("reference"), metadata=request.pop("metadata"))
     return business.NewOrder(
         kind=FulfilOrder,
         priority=request.pop("priority"),
         reply_to=request.pop("reply_to"),
+        words=words,
         request={**request, "ship_to": dict(order.ship_to)},
     )

@@ -21,14 +21,38 @@ from orders.shop.catalogue import ProductView
 from orders.shop.description import LONGEST_SKU
 
 
+class SizeOut(Out):
+    """The size of a print in centimetres."""
+
+    width = serializers.IntegerField()
+    height = serializers.IntegerField()
+
+    def to_representation(self, size: tuple[int, int]) -> dict[str, Any]:
+        return dict(zip(("width", "height"), size, strict=True))
+
+
+class OfferOut(Out):
+    """What can be ordered: a poster in one size and edition. `is_orderable` is false while it is not for sale; `size`
+    is null if it is not known."""
+
+    sku = serializers.CharField()
+    title = serializers.CharField()
+    size = SizeOut(allow_null=True)
+    edition = serializers.CharField(help_text="How it is printed, such as `open` or `signed`.")
+    price = MoneyOut()
+    is_orderable = serializers.BooleanField()
+
+
 class ProductOut(Out):
-    """A product for sale."""
+    """A product for sale. `offers` are all the sizes and editions of its poster, itself among them, the cheapest first:
+    each has a SKU of its own."""
 
     sku = serializers.CharField()
     title = serializers.CharField()
     artist = serializers.CharField()
     description = serializers.CharField()
     price = MoneyOut()
+    offers = OfferOut(many=True)
     links = serializers.SerializerMethodField()
 
     @extend_schema_field(LinkOut)

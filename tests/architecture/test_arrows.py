@@ -77,8 +77,8 @@ ROOMS = {
     "orders.selectors": (
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
-        "orders.engine.retry_rules",
-        *("orders.business", "orders.engine.branches", "orders.engine.contracts"),
+        *("orders.engine.retry_rules", "orders.engine.state_store.feed"),
+        *("orders.business", "orders.engine.branches", "orders.engine.contracts", "orders.engine.intakes"),
     ),
     "orders.wording": (
         "orders.vocabulary",

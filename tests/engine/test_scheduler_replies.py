@@ -87,7 +87,7 @@ def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(reply: s
     assert history(order) == [(f"step_{reply}", "box"), ("error", "box")]
     status = StatusMessage.objects.get()
     assert (status.queue, status.order_id, status.kind) == ("app-1", order.order_id, "failed")
-    assert status.body == {"step": "box", "code": "no_ribbon"}
+    assert status.body == {**error, "step": "box", "reason": "step_failed"}
     # Nothing is started, although `decorate` is ready.
     assert requested_steps() == set()
 

@@ -41,7 +41,7 @@ def test_an_unusable_message_is_set_aside_with_its_reason_and_those_behind_it_go
     assert (alert.message, alert.closed_at) == (aside.reason, None)
     assert event_of(bad, "set_aside").detail == {"reason": aside.reason}
     assert history(bad) == [("set_aside", "")]
-    assert status_kinds(bad) == []
+    assert status_kinds(bad) == ["failed"]
     assert not SubmissionMessage.objects.exists()
 
 

@@ -113,8 +113,9 @@ def order() -> None:
     paid = follow(declined.id)
     assert paid.state is OrderState.PROCESSED
 
-    page = ORDERS.list_orders(state=OrderState.PROCESSED)
+    page = ORDERS.list_orders(state=[OrderState.PROCESSED, OrderState.ERROR], expand=["steps"])
     assert [entry.id for entry in page.results] == [paid.id, done.id]
+    assert [entry.steps for entry in page.results] == [paid.steps, done.steps]
     assert read_messages(paid.id) == ["received", "started", "payment_declined", "completed"]
     be_refused()
 

@@ -18,7 +18,8 @@ from orders_client.models import (
     AddressRequest,
     Goal,
     LineRequest,
-    ListOrdersState,
+    ListOrdersExpandItem,
+    ListOrdersStateItem,
     NewFulfilOrderRequest,
     Order,
     OrderState,
@@ -122,8 +123,10 @@ def order() -> None:
     paid = follow(declined.id)
     assert paid.state is OrderState.PROCESSED
 
-    page = answer(list_orders.sync_detailed(client=CLIENT, state=ListOrdersState.PROCESSED))
+    states = [ListOrdersStateItem.PROCESSED, ListOrdersStateItem.ERROR]
+    page = answer(list_orders.sync_detailed(client=CLIENT, state=states, expand=[ListOrdersExpandItem.STEPS]))
     assert [entry.id for entry in page.results] == [paid.id, done.id]
+    assert [entry.steps for entry in page.results] == [paid.steps, done.steps]
     assert read_messages(paid.id) == ["received", "started", "payment_declined", "completed"]
     be_refused()
 

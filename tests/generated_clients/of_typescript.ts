@@ -98,8 +98,11 @@ async function order(): Promise<void> {
   const paid = await follow(declined.id);
   assert.equal(paid.state, "processed");
 
-  const { data: page } = await client.GET("/api/v1/orders", { params: { query: { state: "processed" } } });
+  const { data: page } = await client.GET("/api/v1/orders", {
+    params: { query: { state: ["processed", "error"], expand: ["steps"] } },
+  });
   assert.deepEqual(page?.results.map((entry) => entry.id), [paid.id, done.id]);
+  assert.deepEqual(page?.results.map((entry) => entry.steps), [paid.steps, done.steps]);
   assert.deepEqual(await readMessages(paid.id), ["received", "started", "payment_declined", "completed"]);
   await beRefused();
 }

@@ -7,14 +7,21 @@ KEYS = (
     Mutant(
         name="no-unique-key",
         path=f"{CHANNELS}/submissions.py",
-        old="[client, key, body_hash, order_id, ",
-        new='[client, f"{key}{order_id}", body_hash, order_id, ',
+        old="[client, key, reference_hash, body_hash, order_id, ",
+        new='[client, f"{key}{order_id}", reference_hash, body_hash, order_id, ',
         test="tests/store/test_submissions.py::test_exactly_one_of_twenty_posts_with_one_key_is_new",
+    ),
+    Mutant(
+        name="no-unique-reference",
+        path=f"{CHANNELS}/submissions.py",
+        old="[client, key, reference_hash, body_hash, order_id, ",
+        new='[client, key, f"{reference_hash}{order_id}"[:64], body_hash, order_id, ',
+        test="tests/store/test_references.py::test_exactly_one_of_twenty_posts_with_one_reference_is_new",
     ),
     Mutant(
         name="a-new-id-for-a-lost-order",
         path="orders/business/placing.py",
-        old="order_id = derived_order_id(client=client, key=key)",
+        old='order_id = derived_order_id(client=client, key=key or f"{_REFERENCE}{order.words.reference}")',
         new="order_id = uuid7()",
         test="tests/services/test_placing.py"
         "::test_a_client_and_key_whose_record_is_lost_have_the_same_id_again",

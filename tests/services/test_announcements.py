@@ -119,7 +119,7 @@ def test_a_receiver_gets_the_data_and_what_is_wrong(follow: Follow) -> None:
     (call,) = calls
     assert call["sender"] is Bakery
     assert call["data"] == {"cake": "walnut", "icing": "none", "for": "anybody"}
-    assert call["detail"] == {"step": "mix", "code": "no"}
+    assert call["detail"] == {"reason": "step_failed", "step": "mix", "code": "no", "message": "it said no"}
 
 
 def test_it_is_told_of_a_step_that_was_declined(follow: Follow) -> None:

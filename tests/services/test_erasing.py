@@ -72,6 +72,8 @@ def make_customer() -> User:
                 "data": {"ship_to": SHIP_TO, "email": EMAIL},
                 "title": f"A print for {NAME}",
                 "subject": f"for {EMAIL}",
+                "reference": f"{NAME}, {days}",
+                "metadata": {"for": NAME, EMAIL: "yes"},
                 "attributes": [f"for={NAME}"],
             },
         )

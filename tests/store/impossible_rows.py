@@ -192,6 +192,11 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
         twice(SubmissionKey, client="c", key="k", body_hash="h", order_id=SOMEBODY),
     ),
     (
+        "one_order_per_reference",
+        "a reference twice",
+        twice(SubmissionKey, client="c", reference_hash="r", body_hash="h", order_id=SOMEBODY),
+    ),
+    (
         "set_aside_once",
         "set aside twice",
         twice(SetAside, order_id=SOMEBODY, client="c", body={}, reason="r", posted_at=WHEN),

@@ -11,7 +11,6 @@ from django.db import connection
 
 from orders.engine.runtime.sql import database_now, run
 from orders.models import AlertGroup
-from orders.selectors import orders
 from orders.selectors.desk import (
     agents,
     alert_groups,
@@ -25,7 +24,9 @@ from orders.selectors.desk import (
 )
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.standing import RetryLimits
+from orders.selectors.order_lists import order_list
 from orders.selectors.paging import Position
+from orders.selectors.selections import Selection
 from orders.watchdog.vitals import read_vitals
 from tests.support.plans import full_tables, plans_of, some_orders
 
@@ -86,7 +87,7 @@ def test_orders_about_a_subject_are_found_by_an_index() -> None:
     run("ANALYZE orders_order")
     now, subject = database_now(), "table 7"
     reads: dict[str, Callable[[], object]] = {
-        "orders": lambda: orders.orders(customer_id=customer.pk, subject=subject, limit=30),
+        "orders": lambda: order_list(Selection(customer_id=customer.pk, subject=subject, limit=30)),
         "decisions": lambda: decisions.open_decisions(subject=subject, after=None, limit=30, now=now),
         "alerts": lambda: alerts.open_alerts(
             group=None, kind=None, agent="", subject=subject, before=None, limit=30
@@ -97,9 +98,40 @@ def test_orders_about_a_subject_are_found_by_an_index() -> None:
         assert plans, what
         for plan in plans:
             assert plan.indexes & {"order_by_subject", "step_to_decide"}, what
-            assert {
+            read_whole = {
                 node.get("Relation Name") for node in plan.nodes() if node["Node Type"] == "Seq Scan"
-            } == set()
+            }
+            assert read_whole <= {"orders_submissionmessage", "orders_setaside"}, what  # which are short
+
+
+def test_orders_are_found_by_their_clients_words_with_an_index() -> None:
+    """Of a customer with 20,000 orders, each of which has a reference and metadata; a reference also in the console."""
+    customer = User.objects.create(username="ada")
+    run(
+        """
+        INSERT INTO orders_order (id, customer_id, reference, metadata, placed_at, total, currency)
+        SELECT order_id, %s, 'r' || n, jsonb_build_object('a', n::text), created_at, NULL, ''
+          FROM (SELECT *, row_number() OVER () AS n FROM orders_orderprocess LIMIT 20000) AS process
+            ON CONFLICT (id) DO UPDATE SET customer_id = EXCLUDED.customer_id, reference = EXCLUDED.reference,
+                                           metadata = EXCLUDED.metadata
+        """,
+        [customer.pk],
+    )
+    run("ANALYZE orders_order")
+    named = Selection(customer_id=customer.pk, limit=30, reference="r7")
+    having = Selection(customer_id=customer.pk, limit=30, metadata={"a": "7"})
+    reads: dict[str, Callable[[], object]] = {
+        "order_by_reference": lambda: order_list(named),
+        "order_by_metadata": lambda: order_list(having),
+    }
+    for index, read in reads.items():
+        (plan,) = [plan for plan in plans_of(read) if re.search(r"\borders_order\b", plan.sql)]
+        assert index in plan.indexes
+        assert "orders_order" not in plan.scanned_whole
+    console = OrderFilter(q="r7")
+    limits, now = RetryLimits(), database_now()
+    searched = plans_of(lambda: search.page(console, after=None, limit=30, retry_limits=limits, now=now))
+    assert any("order_by_reference" in plan.indexes for plan in searched)
 
 
 @pytest.mark.parametrize("query", [{}, {"state": "processed"}, {"older": "1d"}])

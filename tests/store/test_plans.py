@@ -205,12 +205,15 @@ def test_submissions_are_taken_and_deleted_by_their_key() -> None:
     assert (delete.indexes, delete.scanned_whole) == ({"orders_submissionmessage_pkey"}, set())
 
 
-def test_a_used_idempotency_key_is_found_by_its_index() -> None:
+def test_a_used_idempotency_key_or_reference_is_found_by_its_index() -> None:
     order = some_orders(1)[0]
     _, lookup = plans_of(
         lambda: submissions.post_once(order_id=order, client="guest", body={}, key="77", body_hash="")
     )
-    assert (lookup.indexes, lookup.scanned_whole) == ({"one_order_per_key"}, set())
+    assert (lookup.indexes, lookup.scanned_whole) == (
+        {"one_order_per_key", "one_order_per_reference"},
+        set(),
+    )
 
 
 @pytest.mark.parametrize("number", [1, 200])

@@ -21,7 +21,16 @@ from tests.support.workflows import CAKE
 
 Act = Callable[[OrderProcess], Any]
 BOUND = 60.0
-TABLES = ("agentreply", "agentrequest", "statusmessage", "alert", "event", "stepstate", "orderprocess")
+TABLES = (
+    "agentreply",
+    "agentrequest",
+    "statusmessage",
+    "statuscount",
+    "alert",
+    "event",
+    "stepstate",
+    "orderprocess",
+)
 HOST = "agents:a"
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from orders.business import BadOrderError, Draft
 from orders.business.intake import read_submission
+from orders.business.own_words import OwnWords
 from orders.business.submissions import read_client, read_common
 from orders.engine.intakes import RejectedSubmission, Submission
 from orders.shop.description import as_json, parse
@@ -45,7 +46,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
 
 
 def test_a_valid_order_is_read_completely() -> None:
-    body = {**GOOD, "priority": 9, "reply_to": "app-1", "subject": "a gift"}
+    body = {**GOOD, "priority": 9, "reply_to": "app-1", "subject": "a gift", "reference": "g-7"}
     order = parse(body)
     assert (order.total, order.currency) == (12700, "EUR")
     assert [(line.sku, line.quantity, line.unit_price) for line in order.lines] == [
@@ -53,7 +54,10 @@ def test_a_valid_order_is_read_completely() -> None:
         ("first-sun", 1, 4900),
     ]
     placed_at = datetime(2030, 1, 1, 12, tzinfo=UTC)
-    common = {"subject": "a gift", "priority": 9, "reply_to": "app-1", "placed_at": placed_at}
+    common = {
+        **{"subject": "a gift", "priority": 9, "reply_to": "app-1", "placed_at": placed_at},
+        "words": OwnWords(reference="g-7"),
+    }
     assert read_common(body) == common
 
 

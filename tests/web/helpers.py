@@ -54,7 +54,8 @@ def assert_problem(response: Any, code: str) -> dict[str, Any]:
     assert body["request_id"] == response.headers["X-Request-ID"]
     assert body["retryable"] is (problem.status in (408, 429, 503))
     assert body.keys() <= {
-        "type", "title", "status", "detail", "code", "request_id", "retryable", "errors", "needed_scope"
+        "type", "title", "status", "detail", "code", "request_id", "retryable", "errors",
+        "needed_scope", "begin", "order"
     }  # fmt: skip
     return body
 

@@ -25,6 +25,7 @@ from orders.api.fields import (
     Token,
     Whole,
 )
+from orders.api.own_words import Metadata, Reference
 from orders.api.problems import PROBLEMS
 from orders.api.requests import SubjectText
 from orders.api.schema import ExactSchema
@@ -201,6 +202,7 @@ class Everything(Strict):
     token = Token(pattern="[a-z]{2,3}|x", message="No.", max_length=3)
     subject = SubjectText(max_length=9)
     whole = Whole(min_value=1, max_value=9)
+    reference = Reference()
 
 
 VALUES = [
@@ -223,6 +225,7 @@ VALUES = [
         "a\n",
     ),
     *("\u0085", "\u00a0", "a\u2028", "\u00ad", "a.b:c", "a.b:", "A.b:c", "_.x_1:", "1.b:c", "☂" * 5, "☂" * 6),
+    *("é" * 120, "é" * 121),
     *(0, 1, 9, 10, 1.0, 1.5, 1e300, -1, True, False, None, [], {}, ["a"], {"a": 1}, "1"),
 ]
 
@@ -247,6 +250,17 @@ def test_a_cursors_schema_takes_exactly_what_the_field_takes(field: serializers.
     assert [validator.is_valid(text) for text in texts_of_cursors] == [
         takes(field, text) for text in texts_of_cursors
     ]
+
+
+def test_the_schema_of_metadata_takes_exactly_what_the_field_takes(document: Mapping[str, Any]) -> None:
+    values: list[Any] = [
+        *({"a": text} for text in ("", "a\nb", "é" * 500, "é" * 501, "a\0b", 1, None)),
+        *({name: "b"} for name in ("", " ", "é" * 40, "é" * 41, "a\nb", "a.b]")),
+        *({str(number): "" for number in range(count)} for count in (20, 21)),
+        *({}, [], "a", None, 7),
+    ]
+    validator = jsonschema_rs.validator_for(schema_of(document, "Metadata"))
+    assert [validator.is_valid(value) for value in values] == [takes(Metadata(), value) for value in values]
 
 
 def described(field: serializers.Field) -> dict[str, Any]:

@@ -266,7 +266,9 @@ def test_the_queue_and_the_history_say_what_was_declined_and_until_when(ada: API
     until = seen(ada, order_id)["waiting_until"]
     *_, message = ada.get(QUEUE).json()["results"]
     assert (message["kind"], message["order_id"]) == ("payment_declined", str(order_id))
-    assert message["body"] == {"step": "authorise-payment", **DECLINE, "waiting_until": until}
+    decline = {"step": "authorise-payment", **DECLINE, "waiting_until": until}
+    assert message["body"].items() >= decline.items()
+    assert "secret" not in message["body"]
     events = ada.get(f"{ORDERS}/{order_id}/events").json()["results"]
     (event,) = (event for event in events if event["kind"] == "step_declined")
     assert (event["step"], event["waiting_until"]) == ("authorise-payment", until)
@@ -282,7 +284,7 @@ def test_an_order_that_nobody_pays_for_says_why_it_was_cancelled(ada: APIClient)
         pass
     assert stored(order).process_state == "compensated"
     *_, message = ada.get(QUEUE).json()["results"]
-    assert (message["kind"], message["body"]) == ("compensated", {"reason": "customer_did_not_resolve"})
+    assert (message["kind"], message["body"]["reason"]) == ("compensated", "customer_did_not_resolve")
     events = ada.get(f"{ORDERS}/{order.pk}/events").json()["results"]
     (event,) = (event for event in events if event["kind"] == "compensation_requested")
     assert event["reason"] == "customer_did_not_resolve"

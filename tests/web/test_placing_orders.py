@@ -37,6 +37,8 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
     assert {key: value for key, value in body.items() if key not in ("id", "placed_at", "updated_at")} == {
         "workflow": "fulfil-order",
         "subject": "",
+        "reference": "",
+        "metadata": {},
         "title": "2 × Tidal Lines, 1 × First Sun",
         "state": "pending",
         "goal": "complete",

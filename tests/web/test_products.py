@@ -1,10 +1,13 @@
 """The product catalogue, which anybody may read."""
 
+from typing import Any
+
 import pytest
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from orders.shop.models import Product
+from tests.support.order_bodies import order_body
 from tests.web.helpers import assert_problem, mistakes
 
 PRODUCTS = "/api/v1/products"
@@ -17,6 +20,16 @@ def test_a_product_has_the_documented_form(anybody: APIClient) -> None:
         "artist": "Maren Oost",
         "description": "",
         "price": {"amount": 3900, "currency": "EUR"},
+        "offers": [
+            {
+                "sku": "tidal-lines",
+                "title": "Tidal Lines",
+                "size": None,
+                "edition": "open",
+                "price": {"amount": 3900, "currency": "EUR"},
+                "is_orderable": True,
+            }
+        ],
         "links": {"self": "/api/v1/products/tidal-lines"},
     }
 
@@ -38,12 +51,43 @@ def test_pages_list_every_product_once(anybody: APIClient) -> None:
     assert seen == ["first-sun", "p00", "p01", "p02", "p03", "p04", "tidal-lines"]
 
 
-def test_a_page_takes_one_query(
+def variant(sku: str, of: str, price: int, **values: Any) -> None:
+    Product.objects.create(
+        sku=sku, variant_of_id=of, title=sku, artist="A", price=price, size=f"{price}x{price + 1}", **values
+    )
+
+
+def test_every_sku_that_can_be_ordered_is_among_the_offers(anybody: APIClient, ada: APIClient) -> None:
+    variant("tidal-lines-s", "tidal-lines", 20)
+    variant("tidal-lines-l", "tidal-lines", 9000, edition="signed")
+    variant("tidal-lines-xl", "tidal-lines", 9500, is_listed=False)
+    variant("sold-out-s", "sold-out", 30)
+    products = {product["sku"]: product for product in anybody.get(PRODUCTS).json()["results"]}
+    assert list(products) == ["first-sun", "sold-out-s", "tidal-lines"]
+    lines = products["tidal-lines"]["offers"]
+    assert [(offer["sku"], offer["price"]["amount"], offer["is_orderable"]) for offer in lines] == [
+        ("tidal-lines-s", 20, True),
+        ("tidal-lines", 3900, True),
+        ("tidal-lines-l", 9000, True),
+        ("tidal-lines-xl", 9500, False),
+    ]
+    assert (lines[0]["size"], lines[2]["edition"]) == ({"width": 20, "height": 21}, "signed")
+    for offer in [offer for product in products.values() for offer in product["offers"]]:
+        body = order_body(lines=[{"sku": offer["sku"], "quantity": 1}])
+        answer = ada.post("/api/v1/orders", body)
+        assert answer.status_code == (202 if offer["is_orderable"] else 400), offer["sku"]
+    assert anybody.get(f"{PRODUCTS}/tidal-lines-l").json()["offers"] == lines
+
+
+def test_a_page_takes_two_queries_whatever_its_size(
     anybody: APIClient, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     anybody.get(PRODUCTS)  # the process now has a handful of tokens (`orders.access.purses`)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         assert len(anybody.get(PRODUCTS).json()["results"]) == 2
+    variant("first-sun-s", "first-sun", 20)
+    with django_assert_num_queries(2):
+        assert anybody.get(PRODUCTS).json()["results"][0]["offers"][0]["sku"] == "first-sun-s"
 
 
 @pytest.mark.parametrize(

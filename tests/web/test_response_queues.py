@@ -8,6 +8,7 @@ from rest_framework.test import APIClient
 from orders.fields.numbers import LARGEST_ID
 from orders.models import StatusMessage
 from orders.selectors.response_queues import FILLED, queue_of, versions
+from tests.support.order_bodies import TOTAL
 from tests.web.helpers import assert_problem, mistakes, place, run_submission
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +30,10 @@ def test_the_queue_that_an_order_names_receives_its_messages(ada: APIClient) -> 
     assert messages(ada) == []
     run_submission()
     (message,) = messages(ada)
-    assert message.keys() == {"id", "order_id", "kind", "posted_at", "body"}
-    assert (message["order_id"], message["kind"], message["body"]) == (order["id"], "received", {})
+    assert message.keys() == {"id", "order_id", "sequence", "kind", "posted_at", "deliveries", "body"}
+    assert (message["order_id"], message["kind"]) == (order["id"], "received")
+    assert (message["sequence"], message["deliveries"]) == (1, 0)
+    assert message["body"] == {"workflow": "fulfil-order", "total": {"amount": TOTAL, "currency": "EUR"}}
 
 
 @pytest.mark.pattern("Q2")

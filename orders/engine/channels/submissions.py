@@ -8,7 +8,7 @@ from uuid import UUID
 
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json
-from orders.engine.intakes import RejectedSubmission, Submission
+from orders.engine.intakes import RejectedSubmission, Submission, customer_of
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 from orders.vocabulary import Goal
@@ -16,11 +16,13 @@ from orders.vocabulary import Goal
 
 class IdempotencyRecord(NamedTuple):
     """The order that an idempotency key stands for, the hash of its body, and when this call posted it, by the
-    database's clock; None if the order was there before."""
+    database's clock; None if the order was there before. `by_reference` is whether it is only the reference of this
+    call that stands for the order, and not the key."""
 
     order_id: UUID
     body_hash: str
     posted_at: datetime | None = None
+    by_reference: bool = False
 
 
 def post(*, order_id: UUID, client: str, body: Json) -> datetime:
@@ -54,18 +56,27 @@ _IS_ANYWHERE = """(
 """Whether there is an order `placed` already, wherever it is. One snapshot, so one that is moving is not missed."""
 
 
-def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: str) -> IdempotencyRecord:
-    """Puts an order on the submission queue, as `post` does, unless this client has used this idempotency key before.
+def post_once(
+    *,
+    order_id: UUID,
+    client: str,
+    body: Json,
+    key: str | None,
+    body_hash: str,
+    reference_hash: str | None = None,
+) -> IdempotencyRecord:
+    """Puts an order on the submission queue, as `post` does, unless this client has used this idempotency key or this
+    reference before.
 
-    Of any number of simultaneous posts with one key, exactly one is new. The unique index decides which, and the others
-    wait until it has committed. An order that is there although the record of its key is lost is not posted again.
+    Of any number of simultaneous posts with one of them, exactly one is new. Their unique indexes decide which, and the
+    others wait until it has committed. An order that is there although its record is lost is not posted again.
     """
     rows = fetch(
         f"""
         WITH placed AS (
-            INSERT INTO orders_submissionkey (client, key, body_hash, order_id)
-            VALUES (%s::text, %s::text, %s::text, %s::uuid)
-                ON CONFLICT (client, key) DO NOTHING
+            INSERT INTO orders_submissionkey (client, key, reference_hash, body_hash, order_id)
+            VALUES (%s::text, %s::text, %s::text, %s::text, %s::uuid)
+                ON CONFLICT DO NOTHING
          RETURNING order_id, client
         ), posted AS (
             INSERT INTO orders_submissionmessage (order_id, client, body)
@@ -77,14 +88,22 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
         SELECT posted_at, pg_notify(%s::text, %s::text)
           FROM placed LEFT JOIN posted ON true
         """,
-        [client, key, body_hash, order_id, json.dumps(body), Topic.SUBMISSION.channel, ""],
+        [client, key, reference_hash, body_hash, order_id, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
     if rows:
         posted_at = rows[0][0] or _post_if_gone(order_id, client, body)
-        return IdempotencyRecord(order_id, body_hash, posted_at=posted_at)
-    record = find_record(client=client, key=key)
+        is_known = posted_at is None and key is None
+        return IdempotencyRecord(order_id, body_hash, posted_at=posted_at, by_reference=is_known)
+    record = find_record(client=client, key=key, reference_hash=reference_hash)
     if record is None:  # its order was old enough to be deleted, and has just been
-        return post_once(order_id=order_id, client=client, body=body, key=key, body_hash=body_hash)
+        return post_once(
+            order_id=order_id,
+            client=client,
+            body=body,
+            key=key,
+            body_hash=body_hash,
+            reference_hash=reference_hash,
+        )
     return record
 
 
@@ -104,21 +123,29 @@ def _post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
     return rows[0][0] if rows else None
 
 
-def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
-    """Finds what this client has posted with an idempotency key. Returns None if it has not used the key."""
+def find_record(
+    *, client: str, key: str | None, reference_hash: str | None = None
+) -> IdempotencyRecord | None:
+    """Finds what this client has posted with an idempotency key or, if it has not used that, with a reference. Returns
+    None if it has used neither."""
     rows = fetch(
         """
-        SELECT order_id, body_hash
+        SELECT order_id, body_hash, false AS by_reference
           FROM orders_submissionkey
-         WHERE client = %s
-           AND key = %s
+         WHERE client = %(client)s::text AND key = %(key)s::text
+         UNION ALL
+        SELECT order_id, body_hash, true
+          FROM orders_submissionkey
+         WHERE client = %(client)s::text AND reference_hash = %(reference_hash)s::text
+         ORDER BY by_reference
+         LIMIT 1
         """,
-        [client, key],
+        {"client": client, "key": key, "reference_hash": reference_hash},
     )
     if not rows:
         return None
-    order_id, body_hash = rows[0]
-    return IdempotencyRecord(order_id, body_hash)
+    order_id, body_hash, by_reference = rows[0]
+    return IdempotencyRecord(order_id, body_hash, by_reference=by_reference)
 
 
 NAMED = "coalesce(body ->> 'workflow', %(unnamed)s::text)"
@@ -259,6 +286,12 @@ def replay(set_aside_id: int) -> UUID | None:
         [set_aside_id],
     )
     return rows[0][0] if rows else None
+
+
+def customer_of_order(order_id: UUID) -> int | None:
+    """The id of the account that has submitted an order which is on the queue; None if it was somebody else."""
+    rows = fetch("SELECT client FROM orders_submissionmessage WHERE order_id = %s LIMIT 1", [order_id])
+    return customer_of(rows[0][0]) if rows else None
 
 
 def cancel(order_id: UUID) -> bool | None:

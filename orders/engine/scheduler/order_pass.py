@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from orders.engine import parking
-from orders.engine.alerts import NewAlert
+from orders.engine.alerts import NewAlert, public_cause
 from orders.engine.channels.requests import NewRequest
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
@@ -154,15 +154,28 @@ class OrderPass(BranchedOrder):
         state = ProcessState.PROCESSED if completed else ProcessState.COMPENSATED
         self.row = self.row._replace(process_state=state, locked_by=None, not_before=None)
         self._note(EventKind.PROCESSED if completed else EventKind.COMPENSATED, None)
-        self._tell(StatusKind.COMPLETED if completed else StatusKind.COMPENSATED)
+        self._tell(StatusKind.COMPLETED if completed else StatusKind.COMPENSATED, **self._takings())
+
+    def _takings(self) -> dict[str, Any]:
+        """Whether the order's value was taken and, of one that is compensated, given back. Nothing if no step takes it,
+        or an operator has never learnt whether one did."""
+        taking = [step for step in self.steps.values() if self._workflow.step_of(step.name).takes_value]
+        if not taking or any(step.outcome == Outcome.UNKNOWN for step in taking):
+            return {}
+        charges = [step for step in taking if step.outcome == Outcome.DONE]
+        takings = {"charged": bool(charges)}
+        if self.row.goal == Goal.COMPENSATE:
+            takings["refunded"] = any(step.state == StepStatus.COMPENSATED for step in charges)
+        return takings
 
     def _to_error(self, step: StepRow, kind: AlertKind) -> None:
         self.row = self.row._replace(process_state=ProcessState.ERROR, locked_by=None, not_before=None)
         error = step.error or {}
         code, message = error.get("code", "unknown"), error.get("message", "")
-        self.alerts.append(NewAlert(self.row.order_id, kind.value, code, message, step.name, step.agent))
+        alert = NewAlert(self.row.order_id, kind.value, code, message, step.name, step.agent)
+        self.alerts.append(alert)
         self._note(EventKind.ERROR, step, alert=kind.value, error=error)
-        self._tell(StatusKind.FAILED, step=step.name, code=code)
+        self._tell(StatusKind.FAILED, **public_cause(alert))
 
     def _go_on(self, moves: Moves, now: datetime, take_credit: dispatch.TakeCredit) -> None:
         waits = [wait for wait in (moves.wake_at, moves.parked_until) if wait is not None]
@@ -258,7 +271,10 @@ class OrderPass(BranchedOrder):
         if self.row.process_state == ProcessState.PENDING:
             complete_by = now + timedelta(seconds=self._workflow.complete_by)
             self.row = self.row._replace(process_state=ProcessState.PROCESSING, complete_by=complete_by)
-            self.events.insert(0, EventRow(self.row.order_id, EventKind.CLAIMED, self._actor))
+            self.events.insert(
+                0,
+                EventRow(self.row.order_id, EventKind.CLAIMED, self._actor, customer_id=self.row.customer_id),
+            )
             if self.row.started_at is None:
                 self.row = self.row._replace(started_at=now)
                 self._tell(StatusKind.STARTED)

@@ -213,7 +213,9 @@ class OrderRecord:
     ) -> None:
         name = step.name if step else ""
         number = attempt if attempt is not None else (step.attempt if step else 0)
-        self.events.append(EventRow(self.row.order_id, kind, self._actor, name, number, detail))
+        self.events.append(
+            EventRow(self.row.order_id, kind, self._actor, name, number, detail, self.row.customer_id)
+        )
 
 
 def _finds_under_way(reply: ReplyRow, step: StepRow) -> bool:

@@ -221,9 +221,11 @@ class Scheduler:
         return handed_back > 0
 
     def _failures(self, rows: Iterable[ProcessRow]) -> list[status.Status]:
-        """What tells the applications of these orders that they are in Error."""
+        """What tells the applications of these orders that they are in Error, and why."""
+        rows = list(rows)
+        causes = alerts.open_causes([row.order_id for row in rows]) if rows else {}
         return [
-            status.Status(queue, row.order_id, StatusKind.FAILED)
+            status.Status(queue, row.order_id, StatusKind.FAILED, causes.get(row.order_id))
             for row in rows
             for queue in self.workflows()[row.workflow, row.version].queues(row.reply_to)
         ]

@@ -18,6 +18,7 @@ from orders.engine.state_store.claims import (
     send_lock,
     unannounced,
 )
+from orders.engine.state_store.events import last_call_failures, record_events
 from orders.engine.state_store.reads import (
     compensation_reasons,
     known_orders,
@@ -30,8 +31,6 @@ from orders.engine.state_store.writes import (
     create_closed,
     create_processes,
     edit_request,
-    last_call_failures,
-    record_events,
     reporting_conflicts,
     send_step_writes,
     stop_waiting,

@@ -15,10 +15,10 @@ from django.db import DataError
 
 from orders.engine.contracts import Json, Workflow
 from orders.engine.errors import StateConflict
-from orders.engine.intakes import AcceptedOrder, ClosedOrder
+from orders.engine.intakes import AcceptedOrder, ClosedOrder, customer_of
 from orders.engine.parking import fixed_moment
-from orders.engine.rows import EventRow, ProcessRow, StepRow
-from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.rows import ProcessRow, StepRow
+from orders.engine.runtime.sql import recordset, run
 from orders.engine.runtime.statements import Sent, array, known, send
 from orders.vocabulary import Goal, ProcessState
 
@@ -197,6 +197,7 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
             "process_state": ProcessState.PENDING,
             "priority": new.priority,
             "reply_to": new.reply_to,
+            "customer_id": customer_of(new.submission.client) or 0,
         }
         for new in accepted
     )
@@ -225,6 +226,7 @@ def create_closed(closed: Iterable[ClosedOrder]) -> None:
             "process_state": ProcessState.COMPENSATED,
             "priority": order.priority,
             "reply_to": order.reply_to,
+            "customer_id": customer_of(order.submission.client) or 0,
         }
         for order in closed
     )
@@ -241,12 +243,13 @@ def _insert_processes(rows: Iterable[dict[str, Any]]) -> None:
     send(
         """
         INSERT INTO orders_orderprocess (order_id, workflow, version, fingerprint, goal, process_state,
-                                         failure_count, overruns, priority, reply_to, announced, finished_at)
+                                         failure_count, overruns, priority, reply_to, announced, finished_at,
+                                         customer_id)
         SELECT order_id, workflow, version, fingerprint, goal, process_state, 0, 0, priority, reply_to, true,
-               CASE WHEN process_state = 'compensated' THEN clock_timestamp() END
+               CASE WHEN process_state = 'compensated' THEN clock_timestamp() END, customer_id
           FROM json_to_recordset(%s::json)
             AS v(order_id uuid, workflow text, version smallint, fingerprint text, goal text, process_state text,
-                 priority smallint, reply_to text)
+                 priority smallint, reply_to text, customer_id int)
         """,
         [recordset(rows)],
     )
@@ -267,48 +270,3 @@ def insert_steps(rows: Iterable[dict[str, Any]]) -> None:
         """,
         [recordset(rows)],
     )
-
-
-def record_events(events: Iterable[EventRow]) -> None:
-    """Appends events to the orders' histories."""
-    rows = [
-        {
-            "order_id": event.order_id,
-            "kind": event.kind,
-            "step": event.step,
-            "attempt": event.attempt,
-            "actor_kind": event.actor.kind,
-            "actor_name": event.actor.name,
-            "detail": event.detail or {},
-        }
-        for event in events
-    ]
-    if rows:
-        send(
-            """
-            INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail, at)
-            SELECT order_id, kind, step, attempt, actor_kind, actor_name, detail, clock_timestamp()
-              FROM json_to_recordset(%s::json)
-                AS v(order_id uuid, kind text, step text, attempt int, actor_kind text, actor_name text,
-                     detail jsonb)
-            """,
-            [recordset(rows)],
-        )
-
-
-def last_call_failures(steps: Collection[StepRow]) -> dict[tuple[UUID, str], dict[str, Any]]:
-    """The detail of the last failed remote call in each step's present attempt, by order and step."""
-    if not steps:
-        return {}
-    rows = fetch(
-        """
-        SELECT DISTINCT ON (e.order_id, e.step) e.order_id, e.step, e.detail
-          FROM orders_event AS e
-          JOIN json_to_recordset(%s::json) AS v(order_id uuid, name text, attempt int)
-            ON e.order_id = v.order_id AND e.step = v.name AND e.attempt = v.attempt
-         WHERE e.kind = 'call_failed'
-         ORDER BY e.order_id, e.step, e.id DESC
-        """,
-        [recordset(step._asdict() for step in steps)],
-    )
-    return {(order_id, step): json.loads(detail) for order_id, step, detail in rows}

@@ -344,4 +344,4 @@ class Supervisor:
 
     def _event(self, row: ProcessRow, kind: EventKind, step: StepRow | None, **detail: object) -> EventRow:
         name, attempt = (step.name, step.attempt) if step else ("", 0)
-        return EventRow(row.order_id, kind, self._actor, name, attempt, detail)
+        return EventRow(row.order_id, kind, self._actor, name, attempt, detail, row.customer_id)

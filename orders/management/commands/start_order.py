@@ -10,7 +10,15 @@ from django.db import transaction
 from rest_framework.exceptions import ValidationError
 
 from orders.business import BadOrderError, OrderKind, registry
-from orders.business.placing import CannotBePlacedError, KeyReusedError, NewOrder, own_key, post_order
+from orders.business.own_words import OwnWords
+from orders.business.placing import (
+    CannotBePlacedError,
+    KeyReusedError,
+    NewOrder,
+    ReferenceTakenError,
+    own_key,
+    post_order,
+)
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
 from orders.management.operator_command import DONE, ActingCommand, Stop, operator_name
 from orders.services import audit
@@ -29,6 +37,16 @@ class Command(ActingCommand):
         parser.add_argument("--data", default="{}", help="a JSON object; @FILE reads it from a file")
         parser.add_argument("--subject", default="", help="what the order is about")
         parser.add_argument("--key", default="", help="starts the order once, however often this is repeated")
+        parser.add_argument(
+            "--reference", default="", help="a name of your own for the order; no other has it"
+        )
+        parser.add_argument(
+            "--metadata",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="a text to keep with it; repeat",
+        )
         parser.add_argument(
             "--priority", type=int, default=DEFAULT_PRIORITY, help="0 to 9, the highest first"
         )
@@ -49,7 +67,7 @@ class Command(ActingCommand):
                     target=f"order {order_id}",
                     after={"workflow": kind.name, "subject": options["subject"]},
                 )
-        except (BadOrderError, CannotBePlacedError, KeyReusedError) as error:
+        except (BadOrderError, CannotBePlacedError, KeyReusedError, ReferenceTakenError) as error:
             raise Stop(str(error)) from None
         except ValidationError as error:
             raise Stop(f"the data do not describe an order: {json.dumps(error.detail)}") from None
@@ -59,7 +77,14 @@ class Command(ActingCommand):
 
 def _start(kind: type[OrderKind], data: dict[str, Any], options: dict[str, Any]) -> Any:
     order = NewOrder(
-        kind=kind, request=kind.accept(data), subject=options["subject"], priority=options["priority"]
+        kind=kind,
+        request=kind.accept(data),
+        subject=options["subject"],
+        priority=options["priority"],
+        words=OwnWords(
+            reference=options["reference"],
+            metadata=dict(pair.partition("=")[::2] for pair in options["metadata"]),
+        ),
     )
     client = _client(options["customer"])
     return post_order(client=client, order=order, key=own_key(kind, options["key"])).order_id

@@ -1,8 +1,8 @@
 """The list of orders with the archive behind it: first the stored orders, then the archived ones, each newest first.
 
 Archived orders are found by what is stored of each beside its document: id, email, account, state, total, SKUs,
-subject, attributes and when it was placed. Each has an index, so a page is as fast with a million archived orders
-(docs/adr/0026).
+subject, reference, attributes and when it was placed. Each has an index, so a page is as fast with a million archived
+orders (docs/adr/0026).
 """
 
 from collections.abc import Iterator, Sequence
@@ -147,11 +147,12 @@ def _searched(order_filter: OrderFilter) -> Q:
     if order_filter.email:
         return Q(pk__in=archived_orders.of_email(order_filter.email).order_by().values("pk"))
     if order_filter.digits:
-        return Q(pk__in=archived_ids_like(order_filter.digits)) | Q(subject=order_filter.q)
+        own_words = Q(subject=order_filter.q) | Q(reference=order_filter.q)
+        return Q(pk__in=archived_ids_like(order_filter.digits)) | own_words
     if order_filter.total is not None:
         return Q(total=order_filter.total)
     if order_filter.attribute:
         return ~Q(attributes=[]) & Q(attributes__contains=[order_filter.attribute])
     named = named_by(order_filter.words)
-    placed = Q(subject=named.subject) | Q(customer_id__in=named.customers)
+    placed = Q(subject=named.subject) | Q(reference=named.subject) | Q(customer_id__in=named.customers)
     return placed | Q(skus__overlap=named.skus) if named.skus else placed

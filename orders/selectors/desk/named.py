@@ -1,4 +1,5 @@
-"""What the words of a search name: lines by their SKU or what it stands for, a subject, and an account by its name."""
+"""What the words of a search name: lines by their SKU or what it stands for, a subject or a reference, and an account
+by its name."""
 
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ MOST_SKUS = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """The codes of lines and the accounts that some words name. `subject` is the words themselves."""
+    """The codes of lines and the accounts that some words name. `subject`, which may be a reference too, is the words
+    themselves."""
 
     skus: list[str]
     customers: list[int]

@@ -1,7 +1,7 @@
 """What an order is, as its kind says of it: for its page, whatever business it belongs to."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from orders.business import registry
@@ -35,6 +35,8 @@ class OrderProfile:
     label: str
     title: str = ""
     subject: str = ""
+    reference: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
     promised_by: datetime | None = None
     lines: Sequence[ProfileLine] = ()
     attributes: Sequence[ProfileAttribute] = ()
@@ -51,6 +53,8 @@ def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]
         label=label,
         title=order.title,
         subject=order.subject,
+        reference=order.reference,
+        metadata=order.metadata or {},
         promised_by=order.promised_by,
         lines=[
             ProfileLine(

@@ -1,9 +1,9 @@
 """Orders by a filter: pages, counts that stop at a bound, and all that match. Fast with a million orders stored.
 
 Finished orders are reached only by an index: by state and age, by the end of an id, by email, total, SKU, subject,
-attribute or account. `orders.selectors.desk.archive_search` has the archive behind them. Where an order stands is not
-stored but worked out from its steps, so a search for a standing examines the orders that may stand there, chunk by
-chunk, and at most `MOST_EXAMINED` of them for one page.
+reference, attribute or account. `orders.selectors.desk.archive_search` has the archive behind them. Where an order
+stands is not stored but worked out from its steps, so a search for a standing examines the orders that may stand there,
+chunk by chunk, and at most `MOST_EXAMINED` of them for one page.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -303,7 +303,7 @@ def _searched(orders: QuerySet[OrderProcess], order_filter: OrderFilter) -> Quer
         )
         return orders.filter(order_id__in=placed.values("id"))
     if order_filter.digits:
-        named_so = Order.objects.filter(subject=order_filter.q).values("id")
+        named_so = Order.objects.filter(Q(subject=order_filter.q) | Q(reference=order_filter.q)).values("id")
         return orders.filter(Q(order_id__in=ids_like(order_filter.digits)) | Q(order_id__in=named_so))
     if order_filter.total is not None:
         return orders.filter(order_id__in=Order.objects.filter(total=order_filter.total).values("id"))
@@ -312,6 +312,7 @@ def _searched(orders: QuerySet[OrderProcess], order_filter: OrderFilter) -> Quer
         return orders.filter(order_id__in=having.values("id"))
     named = named_by(order_filter.words)
     lines = OrderLine.objects.filter(sku__in=named.skus)
-    about = Order.objects.filter(Q(subject=named.subject) | Q(customer_id__in=named.customers))
+    own_words = Q(subject=named.subject) | Q(reference=named.subject)
+    about = Order.objects.filter(own_words | Q(customer_id__in=named.customers))
     matches = Q(order_id__in=about.values("id"))
     return orders.filter(matches | Q(order_id__in=lines.values("order_id")) if named.skus else matches)

@@ -33,7 +33,7 @@ _NOT_INSERTED = """
 _STATEMENTS = (
     f"""UPDATE orders_order
            SET email = %(erased)s::text, data = '{{}}', ship_to = NULL, payment_method = '', attributes = '{{}}',
-               subject = {replaced("subject")}, title = {replaced("title")}
+               reference = '', metadata = NULL, subject = {replaced("subject")}, title = {replaced("title")}
          WHERE id = ANY(%(ids)s)""",
     f"UPDATE orders_orderline SET title = {replaced('title')} WHERE order_id = ANY(%(ids)s) AND title ~* %(pattern)s",
     """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL,
@@ -50,7 +50,8 @@ _STATEMENTS = (
         WHERE order_id = ANY(%(ids)s) AND key ~* %(pattern)s""",
     """UPDATE orders_outgoingmessage SET recipient = %(erased)s::text, arguments = '{}', error = ''
         WHERE order_id = ANY(%(ids)s)""",
-    f"""UPDATE orders_archivedorder SET email = %(erased)s::text, attributes = '{{}}', subject = {replaced("subject")}
+    f"""UPDATE orders_archivedorder SET email = %(erased)s::text, attributes = '{{}}', reference = '', metadata = NULL,
+               subject = {replaced("subject")}
          WHERE order_id = ANY(%(ids)s)""",
     """UPDATE orders_archivedorder SET document = jsonb_build_object(
               'process', (document -> 'process') || jsonb_build_object('reply_to',
@@ -60,7 +61,7 @@ _STATEMENTS = (
                   FROM jsonb_array_elements(document -> 'lines') AS line),
               'order', (document -> 'order') || jsonb_build_object(
                   'email', %(erased)s::text, 'data', '{}'::jsonb, 'ship_to', NULL, 'payment_method', '',
-                  'attributes', '[]'::jsonb, 'subject', subject,
+                  'attributes', '[]'::jsonb, 'reference', '', 'metadata', NULL, 'subject', subject,
                   'title', regexp_replace(coalesce(document #>> '{order,title}', ''), %(pattern)s, %(short)s, 'gi')),
               'steps', (SELECT coalesce(jsonb_agg(step || '{"request": {}, "original": null, "result": null,
                   "error": null, "awaits": null}'), '[]') FROM jsonb_array_elements(document -> 'steps') AS step),

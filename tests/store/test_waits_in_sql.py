@@ -1,0 +1,130 @@
+"""SQL and Python say alike whom or what an order waits for, whatever its rows are."""
+
+import itertools
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from uuid_utils.compat import uuid7
+
+from orders.engine.runtime.sql import fetch, recordset, run
+from orders.models import OrderProcess, StepState
+from orders.selectors.order_waits import Waiting, waiting_of_order, waiting_of_step
+from orders.selectors.waits_in_sql import WAIT
+from orders.vocabulary import StepStatus, WaitingFor, WaitKind
+
+pytestmark = pytest.mark.django_db
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+TIMES = ("complete_by", "not_before", "awaits_until", "waiting_since", "compensation_sent_at")
+ERRORS = (
+    None,
+    {"code": "no"},
+    {"code": "no", "waits_for": "customer"},
+    {"waits_for": "operator"},
+    ["customer"],
+)
+OUTCOMES = {"completed": "done", "running": "unknown"}
+PROCESSES = [
+    ("pending", "complete"),
+    ("pending", "compensate"),
+    ("processing", "complete"),
+    ("processing", "compensate"),
+    ("error", "complete"),
+    ("error", "compensate"),
+    ("processed", "complete"),
+    ("compensated", "compensate"),
+]
+MIXED = 2_000
+
+
+def legal_steps() -> list[dict[str, Any]]:
+    """What a step may have in the columns that matter, in every combination that the database takes."""
+    steps = [
+        {
+            **dict(zip(TIMES, times, strict=True)),
+            "state": str(state),
+            "awaits": kind and {"kind": str(kind)},
+            "error": error,
+            "outcome": OUTCOMES.get(state, "none"),
+            "attempt": 1,
+        }
+        for state, kind, error, *times in itertools.product(
+            StepStatus, (None, *WaitKind), ERRORS, *[(None, NOON)] * len(TIMES)
+        )
+    ]
+    run("CREATE TEMP TABLE made (LIKE orders_stepstate INCLUDING DEFAULTS) ON COMMIT DROP")
+    for (column,) in fetch(
+        "SELECT attname FROM pg_attribute WHERE attrelid = 'made'::regclass AND attnum > 0 AND attnotnull"
+    ):
+        run(f"ALTER TABLE made ALTER COLUMN {column} DROP NOT NULL")
+    columns = ("state", "awaits", "error", "outcome", "attempt", *TIMES)
+    named = ", ".join(columns)
+    run(
+        f"INSERT INTO made (id, answered, {named}) SELECT position, 0, {named} FROM json_populate_recordset("
+        "NULL::made, %s::json)",
+        [recordset({**step, "position": number} for number, step in enumerate(steps))],
+    )
+    checks = fetch(
+        "SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint"
+        " WHERE conrelid = 'orders_stepstate'::regclass AND contype = 'c'"
+    )
+    allowed = " AND ".join(f"({check}) IS NOT FALSE" for (check,) in checks)
+    return [steps[number] for (number,) in fetch(f"SELECT id FROM made WHERE {allowed}")]
+
+
+def insert(orders: list[tuple[tuple[str, str], list[dict[str, Any]]]]) -> None:
+    """Inserts processes in a state and with a goal, each with these steps."""
+    processes, steps = [], []
+    for (state, goal), own in orders:
+        locked = {"locked_by": "scheduler:test", "complete_by": NOON} if state == "processing" else {}
+        process = OrderProcess(
+            order_id=uuid7(), workflow="bake-cake", version=1, process_state=state, goal=goal, **locked
+        )
+        processes.append(process)
+        steps += [
+            StepState(process=process, name=f"step-{position}", position=position, agent="kitchen", **columns)
+            for position, columns in enumerate(own)
+        ]
+    OrderProcess.objects.bulk_create(processes)
+    StepState.objects.bulk_create(steps, batch_size=2_000)
+
+
+def later(step: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """The same step at other times, so that the first of several counts."""
+    return step | {
+        name: step[name] + timedelta(minutes=chance.randrange(3)) for name in TIMES if step[name] is not None
+    }
+
+
+def test_sql_and_python_agree_on_every_row_that_the_database_takes() -> None:
+    steps = legal_steps()
+    assert len(steps) > 1_000
+    chance = random.Random(20_301)
+    alone = [(process, [step]) for process in PROCESSES[:2] for step in steps]
+    mixed = [
+        (
+            chance.choice(PROCESSES),
+            [later(step, chance) for step in chance.choices(steps, k=chance.randrange(5))],
+        )
+        for _ in range(MIXED)
+    ]
+    insert(alone + mixed)
+    run("ANALYZE orders_orderprocess, orders_stepstate")
+    said = {
+        order_id: kind and Waiting(WaitingFor(kind), until)
+        for order_id, kind, until in fetch(f"""
+            SELECT process.order_id, wait.*
+              FROM orders_orderprocess AS process LEFT JOIN LATERAL ({WAIT}) AS wait ON true
+        """)
+    }
+    worked_out = {
+        process.order_id: waiting_of_order(
+            process.process_state, [waiting_of_step(vars(step), process.goal) for step in process.steps.all()]
+        )
+        for process in OrderProcess.objects.prefetch_related("steps")
+    }
+    assert said == worked_out
+    assert {wait and wait.kind for wait in worked_out.values()} == {None, *WaitingFor}
+    assert len({wait and wait.until for wait in worked_out.values()}) > 3
