@@ -11,14 +11,13 @@ import secrets
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from sasweb.environment import BIND, ConfigError, Environment, invalid, next_port
 from sasweb.limits import DEFAULTS, Limits, read_limits
-from sasweb.public_hosts import Network, is_public, is_within, read_literal, read_networks
+from sasweb.public_hosts import Network, may_be_called, read_networks
 from sasweb.webhook_signatures import read_secret
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -140,11 +139,7 @@ def _limits(env: Environment, name: str) -> Limits:
 def _webhook_url(env: Environment, name: str, networks: tuple[Network, ...]) -> str:
     """A url to call. A host's name is looked up, and its addresses are checked, only when it is called."""
     value = env.url(name)
-    parts = urlsplit(value)
-    address = read_literal(parts.hostname or "")
-    may_be_internal = is_within(address, networks) if address else bool(networks)
-    may_be_public = parts.scheme == "https" and (address is None or is_public(address))
-    if value and not may_be_internal and not may_be_public:
+    if value and not may_be_called(value, networks):
         expected = (
             "a URL that starts with https:// and has a public host, or WEBHOOK_NETWORKS with its network"
         )

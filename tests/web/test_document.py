@@ -35,7 +35,7 @@ from orders.vocabulary import EventKind, StatusKind
 from tests.support.factories import make_alert, make_order
 
 OPERATIONS = ("get", "post", "delete")
-OPTIONAL_BODIES = {"resubmit_step", "resubmit_alert_group", "resume_agent"}
+OPTIONAL_BODIES = {"resubmit_step", "resubmit_alert_group", "resume_agent", "change_webhook"}
 
 
 @pytest.fixture(scope="module")
