@@ -291,6 +291,7 @@ SPECTACULAR_SETTINGS = {
         "EventKind": "orders.api.enumerations.EVENT_KINDS",
         "Goal": "orders.api.enumerations.GOALS",
         "MessageReason": "orders.api.enumerations.MESSAGE_REASONS",
+        "MessageResultWord": "orders.api.enumerations.MESSAGE_RESULTS",
         "OrderState": "orders.api.enumerations.ORDER_STATES",
         "Reason": "orders.api.enumerations.REASONS",
         "Situation": "orders.api.enumerations.SITUATIONS",

@@ -28,6 +28,7 @@ EVENT_KINDS = list(EventKind)
 GOALS = list(Goal)
 MESSAGE_REASONS = [*Reason, *(kind for kind in AlertKind if kind.has_orders)]
 """Why an order was compensated, or needs an operator."""
+MESSAGE_RESULTS = [status.value for status in ResultStatus]
 ORDER_STATES = list(ProcessState)
 REASONS = list(Reason)
 SITUATIONS = list(Situation)

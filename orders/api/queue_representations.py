@@ -66,3 +66,41 @@ class MessageOut(Out):
 
 
 MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, oldest first.")
+
+
+class LeaseOut(Out):
+    """Messages that are yours until `leased_until`, oldest first. `lease` is the token with which you acknowledge them
+    or give them back. Both are null if there are no messages."""
+
+    lease = serializers.CharField(allow_null=True)
+    leased_until = serializers.DateTimeField(allow_null=True)
+    messages = MessageOut(many=True)
+
+
+class MessageResultOut(Out):
+    """What became of a message. `result` is `done`, or `already` if there is no such message, or not any more, or
+    `refused` if another consumer has leased it. `message` explains it."""
+
+    id = serializers.IntegerField()
+    result = serializers.ChoiceField(choices=enumerations.MESSAGE_RESULTS)
+    message = serializers.CharField()
+
+
+class MessageResultsOut(Out):
+    """What became of each message, in the order of the request."""
+
+    results = MessageResultOut(many=True)
+
+
+class QueueOut(Out):
+    """A response queue. `messages` are there, of which `leased` are leased at present, both counted up to 10,000. The
+    oldest message was posted at `oldest_posted_at`, `oldest_age` seconds ago."""
+
+    name = serializers.CharField()
+    messages = serializers.IntegerField()
+    leased = serializers.IntegerField()
+    oldest_posted_at = serializers.DateTimeField()
+    oldest_age = serializers.IntegerField()
+
+
+QueuePageOut = page_of(QueueOut, "A page of response queues, by name.")

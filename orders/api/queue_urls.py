@@ -15,9 +15,14 @@ class QueueNameConverter(StringConverter):
 
 register_converter(QueueNameConverter, "queue")
 
-MESSAGES = "response-queues/<queue:name>/messages"
+QUEUE = "response-queues/<queue:name>"
+MESSAGES = f"{QUEUE}/messages"
 
 urlpatterns = [
+    path("response-queues", views.Queues.as_view(), name="queues"),
+    path(f"{QUEUE}/lease", views.QueueLease.as_view(), name="queue-lease"),
+    path(f"{QUEUE}/acknowledge", views.QueueAcknowledgement.as_view(), name="queue-acknowledge"),
+    path(f"{QUEUE}/release", views.QueueRelease.as_view(), name="queue-release"),
     path(MESSAGES, views.QueueMessages.as_view(), name="queue-messages"),
     path(f"{MESSAGES}/<int:message_id>", views.QueueMessage.as_view(), name="queue-message"),
 ]

@@ -1,6 +1,6 @@
 """Counts the API's requests by account and by token (`orders.access.limits`), and refuses those that are too many."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -66,5 +66,12 @@ def _subjects(request: Request) -> Iterator[Subject]:
             yield "posts.address", address
     if not account:
         return
-    if page == "api:order-stream" or read_wait(request) or "wait" in request.query_params:
+    if page == "api:order-stream" or read_wait(request) or _options(request, page).get("wait"):
         yield "waits.account", account
+
+
+def _options(request: Request, page: str) -> Any:
+    """Where a request may ask to wait: in its query, or in its body if it leases messages."""
+    if page == "api:queue-lease" and isinstance(request.data, Mapping):
+        return request.data
+    return request.query_params

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from orders.access.addresses import read_ip_address
 from orders.access.limited_requests import note_counts, noted_counts
 from orders.api import requests
+from orders.api.fields import Strict
 from orders.api.problems import ProblemError
 from sasweb.holding import HOLD, RESUMED, Outcome, Part, Stream, Wait
 
@@ -23,6 +24,8 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 5, 15
 
 COUNTED = "orders.counted"
 """What was left of the limits when a request that is held was counted, in its scope."""
+READ_BODY = "orders.read_body"
+"""What the body of a request that may be held says, in its scope: the request is passed on without its body later."""
 
 
 class CrowdedError(ProblemError):
@@ -49,6 +52,14 @@ class WaitingView(APIView):
         super().initial(request, *args, **kwargs)
         if _scope(request).get(RESUMED) == Outcome.CROWDED:
             raise CrowdedError
+
+
+def read_body(request: Request, kind: type[Strict]) -> Any:
+    """What the body of a request says, also if the request has been held. Raises `ValidationError`."""
+    scope = _scope(request)
+    if READ_BODY not in scope:
+        scope[READ_BODY] = kind.read(request.data)
+    return scope[READ_BODY]
 
 
 def is_resumed(request: Request) -> bool:

@@ -98,9 +98,8 @@ def read_versions(order_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         connection.close()
 
 
-def read_queues(watched: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-    """Reads whether there are messages on response queues, each after an ID. One statement; the connection is
-    closed."""
+def read_queues(watched: Sequence[response_queues.Awaited]) -> Mapping[response_queues.Awaited, str]:
+    """Reads whether response queues have what somebody waits for. One statement; the connection is closed."""
     try:
         return response_queues.versions(watched)
     finally:

@@ -19,7 +19,8 @@ class Migration(migrations.Migration):
                 (
                     "cluster",
                     models.CharField(
-                        help_text="the server's own number, and that of its timeline", max_length=60
+                        help_text="the numbers of the server, its timeline, the database and the table",
+                        max_length=60,
                     ),
                 ),
                 ("began_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),

@@ -194,7 +194,11 @@ class StatusMessage(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["queue", "id"], name="status_by_queue"),
+            models.Index(  # which finds the queues of one client, too, in any collation
+                fields=["queue", "id"],
+                name="status_by_queue_name",
+                opclasses=["varchar_pattern_ops", "int8_ops"],
+            ),
             models.Index(fields=["order_id"], name="status_by_order"),
         ]
 

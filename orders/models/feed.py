@@ -13,7 +13,9 @@ class FeedEpoch(models.Model):
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     number = models.PositiveSmallIntegerField()
-    cluster = models.CharField(max_length=60, help_text="the server's own number, and that of its timeline")
+    cluster = models.CharField(
+        max_length=60, help_text="the numbers of the server, its timeline, the database and the table"
+    )
     began_at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:

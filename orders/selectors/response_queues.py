@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from orders.engine.channels.status_leases import FREE
 from orders.engine.runtime.sql import fetch
 from orders.fields.money import Money
 from orders.selectors.orders import client_of
@@ -14,6 +15,9 @@ from orders.selectors.paging import Page, page_of
 
 EMPTY, FILLED = "empty", "filled"
 """What distinguishes a response queue without messages from one with some."""
+
+Awaited = tuple[str, int | None]
+"""A response queue, and the ID after which messages are awaited; None stands for messages that can be leased."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +75,25 @@ def queue_messages(*, queue: str, after: int, limit: int) -> Page[MessageView]:
     return page_of([_message(*row) for row in rows], limit)
 
 
-def versions(waiting: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
-    """For each response queue and ID, whether the queue has any message with an ID above it: `EMPTY` if not. One
-    statement, however many."""
+def leased_messages(*, queue: str, message_ids: Sequence[int]) -> list[MessageView]:
+    """These messages of a response queue, as far as they are there, oldest first."""
     rows = fetch(
-        """
+        f"{_MESSAGES} AND message.id = ANY(%(ids)s) ORDER BY message.id",
+        {"queue": queue, "ids": list(message_ids)},
+    )
+    return [_message(*row) for row in rows]
+
+
+def versions(waiting: Sequence[Awaited]) -> dict[Awaited, str]:
+    """For each of these, whether there is any such message: `EMPTY` if not. One statement, however many."""
+    rows = fetch(
+        f"""
         SELECT waiting.queue, waiting.after,
-               EXISTS (SELECT FROM orders_statusmessage AS message
-                        WHERE message.queue = waiting.queue AND message.id > waiting.after)
+               CASE WHEN waiting.after IS NULL
+                    THEN EXISTS (SELECT FROM orders_statusmessage AS message
+                                  WHERE message.queue = waiting.queue AND {FREE})
+                    ELSE EXISTS (SELECT FROM orders_statusmessage AS message
+                                  WHERE message.queue = waiting.queue AND message.id > waiting.after) END
           FROM unnest(%s::text[], %s::bigint[]) AS waiting (queue, after)
         """,
         [[queue for queue, _ in waiting], [after for _, after in waiting]],

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from orders.engine import alerts, state_store
-from orders.engine.channels import status, submissions
+from orders.engine.channels import submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
@@ -19,11 +19,6 @@ from orders.services.cancelling import cancel_anywhere
 from orders.services.order_lock import lock_order, operator, release_order, reset_step
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 from orders.wording.cancelling import cancel_words
-
-
-def acknowledge_status(*, queue: str, message_id: int) -> bool:
-    """Deletes a message from an application's response queue (Q2). Returns False if there is no such message."""
-    return status.delete(queue=queue, message_id=message_id)
 
 
 def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | None = None) -> Result:

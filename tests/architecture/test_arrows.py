@@ -78,6 +78,7 @@ ROOMS = {
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
         *("orders.engine.retry_rules", "orders.engine.state_store.feed"),
+        "orders.engine.channels.status_leases",
         *("orders.business", "orders.engine.branches", "orders.engine.contracts", "orders.engine.intakes"),
     ),
     "orders.wording": (

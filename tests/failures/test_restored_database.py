@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
+from orders.engine.state_store.feed import epoch
 from orders.models import Event, OrderProcess, SubmissionKey
 from orders.shop.models import Product
 from orders.shop.placing import place_order
@@ -99,3 +100,15 @@ def test_lost_orders_that_are_placed_again_at_another_price_have_no_effect_twice
     assert process(system) == ["processed"] * len(KEYS)
     assert {order_id: system.effects(order_id) for order_id in effects} == effects
     assert system.ledger("payments") == charges
+
+
+def test_a_restored_database_begins_another_epoch_of_the_feed(system: System, database: OwnDatabase) -> None:
+    """Also on the server where it was, whose transactions go on from the numbers that they had."""
+    before = epoch()
+    assert epoch() == before
+    administer(database, "DROP DATABASE backup")
+    connection.close()
+    administer(database, "CREATE DATABASE backup TEMPLATE sasweb")
+    restore(database)
+    after = epoch()
+    assert (after.number, after == epoch()) == (before.number + 1, True)

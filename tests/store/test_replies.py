@@ -9,7 +9,7 @@ from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 from uuid_utils.compat import uuid7
 
-from orders.engine.channels import replies, status
+from orders.engine.channels import replies, status, status_leases
 from orders.engine.channels.status import Status
 from orders.engine.rows import ReplyRow
 from orders.engine.scheduler.config import SchedulerConfig
@@ -191,7 +191,7 @@ def test_no_status_message_takes_no_statement(django_assert_num_queries: DjangoA
 def test_a_message_is_deleted_from_its_own_queue_only() -> None:
     status.post([Status(queue, uuid7(), StatusKind.RECEIVED) for queue in ("app-1", "app-2")])
     first, second = StatusMessage.objects.order_by("id")
-    assert not status.delete(queue="app-2", message_id=first.pk)
-    assert status.delete(queue="app-1", message_id=first.pk)
-    assert not status.delete(queue="app-1", message_id=first.pk)
+    assert not status_leases.delete(queue="app-2", message_id=first.pk)
+    assert status_leases.delete(queue="app-1", message_id=first.pk)
+    assert not status_leases.delete(queue="app-1", message_id=first.pk)
     assert StatusMessage.objects.get() == second

@@ -33,6 +33,7 @@ def test_orders_come_first_and_every_group_says_what_it_is(document: dict[str, A
     assert names == [
         "orders",
         "products",
+        "changes",
         "response queues",
         "operators",
         "callbacks",

@@ -35,7 +35,9 @@ from orders.vocabulary import EventKind, StatusKind
 from tests.support.factories import make_alert, make_order
 
 OPERATIONS = ("get", "post", "delete")
-OPTIONAL_BODIES = {"resubmit_step", "resubmit_alert_group", "resume_agent", "change_webhook"}
+OPTIONAL_BODIES = {
+    *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent")
+}
 
 
 @pytest.fixture(scope="module")

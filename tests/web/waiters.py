@@ -18,6 +18,7 @@ class Waiter:
         token: str,
         *,
         source: str = "127.0.0.1",
+        method: str = "GET",
         body: bytes | None = None,
         **headers: str,
     ) -> None:
@@ -25,7 +26,7 @@ class Waiter:
             "127.0.0.1", server.port, timeout=60, source_address=(source, 0)
         )
         names: Mapping[str, str] = {name.replace("_", "-"): value for name, value in headers.items()}
-        self._client.request("GET", path, body=body, headers={"Authorization": f"Token {token}", **names})
+        self._client.request(method, path, body=body, headers={"Authorization": f"Token {token}", **names})
 
     def is_answered(self) -> bool:
         """Whether the answer, or the end of the connection, has come."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.engine.contracts import ANNOUNCEMENTS
-from orders.engine.runtime.sql import recordset, run
+from orders.engine.runtime.sql import recordset
 from orders.engine.runtime.statements import send
 
 
@@ -68,8 +68,3 @@ def _rows(messages: Sequence[Status]) -> list[dict[str, Any]]:
             later[message.order_id] += 1
         rows.append(row)
     return rows
-
-
-def delete(*, queue: str, message_id: int) -> bool:
-    """Deletes a message of a response queue. Returns False if the queue has no such message."""
-    return run("DELETE FROM orders_statusmessage WHERE queue = %s AND id = %s", [queue, message_id]) > 0

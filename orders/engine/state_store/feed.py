@@ -24,9 +24,13 @@ EPOCH_BITS = 48
 """How many bits of a position are the transaction's. It would take a cluster centuries to use them up."""
 
 CLUSTER = """
-    (SELECT system_identifier || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system())
+    (SELECT concat_ws(':', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), oid,
+                      'orders_event'::regclass::oid)
+       FROM pg_control_system(), pg_database
+      WHERE datname = current_database())
 """
-"""Which server this is, and which timeline: another one after a restore, and after a failover."""
+"""Which server this is, on which timeline, and which database and table: one of them is another after a restore, and
+the timeline is another after a failover."""
 
 _EPOCH = f"(coalesce((SELECT number FROM orders_feedepoch), 0)::bigint << {EPOCH_BITS})"
 _NEXT = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"

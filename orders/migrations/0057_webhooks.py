@@ -10,7 +10,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0055_leased_messages"),
+        ("orders", "0056_status_by_queue_name"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
