@@ -114,8 +114,10 @@ def claim(*, limit: int) -> Sequence[Assignment]:
     """
     with transaction.atomic():
         rows = fetch(_CLAIM, {"at_once": AT_ONCE, "limit": limit, "lease": LEASE})
+    if not rows:
+        return []
     endpoints = WebhookEndpoint.objects.in_bulk({row[1] for row in rows})
-    now = database_now() if rows else None
+    now = database_now()
     return [
         Assignment(
             delivery_id=delivery_id,
@@ -129,7 +131,7 @@ def claim(*, limit: int) -> Sequence[Assignment]:
             ),
         )
         for delivery_id, endpoint_id, leased_until, message_id, body in rows
-        if now is not None and endpoint_id in endpoints
+        if endpoint_id in endpoints  # it may have been deleted meanwhile
     ]
 
 
@@ -137,9 +139,11 @@ def record(assignment: Assignment, attempt: Attempt) -> None:
     """Writes the end of an attempt, unless the lease has lapsed and another sender has the message now."""
     with transaction.atomic():
         endpoint = lock(assignment.endpoint_id)
-        delivery = WebhookDelivery.objects.filter(
-            pk=assignment.delivery_id, state=DeliveryState.SENDING, due_at=assignment.leased_until
-        ).first()
+        delivery = (
+            WebhookDelivery.objects.select_for_update(no_key=True)
+            .filter(pk=assignment.delivery_id, state=DeliveryState.SENDING, due_at=assignment.leased_until)
+            .first()
+        )
         if endpoint is None or delivery is None:
             log.warning("lease lapsed while sending", action="deliver", delivery=assignment.delivery_id)
             return

@@ -1,5 +1,6 @@
 """The life of a message to a webhook: leased by one sender, one of each order at a time, until it is delivered."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -108,6 +109,24 @@ def test_a_lease_that_lapses_is_taken_over_and_its_end_comes_too_late(endpoint: 
     record(successor, attempt())
     assert (now_of(first).state, now_of(first).attempts) == ("delivered", 2)
     assert next_of(endpoint) == [second]
+
+
+def test_an_attempt_that_ends_while_its_lapsed_lease_is_taken_over_is_not_written(
+    endpoint: WebhookEndpoint, new_session: NewSession
+) -> None:
+    (delivery_id,) = make_deliveries(endpoint, order_of(endpoint.customer), 1)
+    (late,) = claim(limit=1)
+    lapsed = late.leased_until - timedelta(hours=1)
+    WebhookDelivery.objects.filter(pk=delivery_id).update(due_at=lapsed)
+    late = replace(late, leased_until=lapsed)
+    successor, sender = new_session(), new_session()
+    successor.begin()
+    assert len(successor.do(lambda: claim(limit=1))) == 1
+    end = sender.start(lambda: record(late, attempt(500)))
+    sender.await_wait()
+    successor.commit()
+    end.result(timeout=60)
+    assert (now_of(delivery_id).state, now_of(delivery_id).log) == ("sending", [])
 
 
 def test_pauses_grow_up_to_a_quarter_of_an_hour_with_full_jitter(endpoint: WebhookEndpoint) -> None:
