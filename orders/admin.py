@@ -222,6 +222,8 @@ admin.site.register(models.Event, ReadOnlyAdmin, search_fields=("=order_id",))
 admin.site.register(models.Order, ReadOnlyAdmin, search_fields=("=id",))
 admin.site.register(models.Alert, ReadOnlyAdmin, search_fields=("=order_id",))
 admin.site.register(models.ArchivedOrder, ReadOnlyAdmin, search_fields=("=order_id",))
+admin.site.register(models.WebhookDelivery, ReadOnlyAdmin, search_fields=("=order_id",))
+admin.site.register(models.WebhookEndpoint, ReadOnlyAdmin, exclude=("secret", "previous_secret"))
 for _model in (
     *(models.OrderLine, models.SubmissionMessage, models.SetAside, models.AgentRequest, models.AgentReply),
     *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.OutgoingMessage, models.LeaderLease),

@@ -17,16 +17,19 @@ from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
 
 from orders import retention, wiring
+from orders.api.feed_views import change_bodies
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import LeadershipLost
 from orders.engine.role_health import RoleHealth
 from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time, run
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
 from orders.services import announcements
 from orders.services.operators import bulk_runner, erasure, notifications
 from orders.vocabulary import MessageChannel
+from orders.webhooks.sender import Sender
 from sasweb.launcher.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
@@ -55,6 +58,7 @@ JOBS: Mapping[str, Job] = {
     "desk_shift": Job(cluster=GENERAL, first=("first desk shift",)),
     "outbox_shift": Job(cluster=GENERAL, first=("first outbox shift",)),
     "announcement_shift": Job(cluster=GENERAL, first=("first announcement shift",)),
+    "webhook_shift": Job(cluster=GENERAL, first=("first webhook shift",)),
     "archive_orders": Job(cluster=GENERAL),
     "delete_old_records": Job(cluster=GENERAL, minutes=60),
     "continue_erasures": Job(cluster=GENERAL),
@@ -81,6 +85,10 @@ ANNOUNCEMENT_SHIFT = 110.0
 """Seconds that an announcement shift lasts. It is a separate job, since a business's receivers may take long."""
 ANNOUNCEMENT_POLL = 0.5
 """Seconds between two looks for what businesses are to be told."""
+WEBHOOK_SHIFT = 95.0
+"""Seconds that a webhook shift begins calls. It is a separate job, and lasts as much longer as the last call does."""
+WEBHOOK_POLL = 1.0
+"""Seconds between two looks for what clients' webhooks are due, if nobody wakes the sender before."""
 
 
 def prepare(cluster: str) -> None:
@@ -176,11 +184,30 @@ def announcement_shift(seconds: float = ANNOUNCEMENT_SHIFT) -> None:
     _work(announce, seconds=seconds, pause=ANNOUNCEMENT_POLL)
 
 
+def webhook_shift(seconds: float = WEBHOOK_SHIFT) -> None:
+    """Posts to clients' webhooks what happens to their orders. Two shifts at once share the work.
+
+    What happens wakes it. A message whose sender is killed is sent again.
+    """
+    with Sender(render=change_bodies, is_stopping=is_stopping) as sender:
+        listener = Listener(parameters=connection_parameters(), on_wake={Topic.PROGRESS: sender.wake})
+        listener.start()
+        try:
+            _work(sender.run_once, seconds=seconds, pause=WEBHOOK_POLL, rest=sender.rest)
+        finally:
+            listener.stop()
+
+
 def _work(
-    once: Callable[[], object], *, seconds: float, pause: float, health: RoleHealth | None = None
+    once: Callable[[], object],
+    *,
+    seconds: float,
+    pause: float,
+    health: RoleHealth | None = None,
+    rest: Callable[[float], None] = time.sleep,
 ) -> None:
     """Calls `once` with a pause after each call, for that many seconds or until the cluster stops. Reconnects to the
-    database after losing the connection."""
+    database after losing the connection. `rest` pauses, and may end a pause early."""
     ends = time.monotonic() + seconds
     failures = 0
     while time.monotonic() < ends and not is_stopping():
@@ -199,7 +226,7 @@ def _work(
                 health.beat()
             time.sleep(full_jitter(failures, first=0.1, cap=2.0))
         else:
-            time.sleep(pause)
+            rest(pause)
 
 
 def _release(supervisor: Supervisor) -> None:

@@ -258,6 +258,7 @@ class MessageKind(StrEnum):
     ORDER_LINK = "order_link"
     SIGN_UP = "sign_up"
     NEW_PASSWORD = "new_password"
+    WEBHOOK_OFF = "webhook_off"
 
 
 class MessageChannel(StrEnum):
@@ -276,6 +277,23 @@ class MessageState(StrEnum):
     SENT = "sent"
     SKIPPED = "skipped"
     FAILED = "failed"
+
+
+class DeliveryState(StrEnum):
+    """Where one message to a client's webhook stands. What is not delivered is tried until it is."""
+
+    QUEUED = "queued"
+    SENDING = "sending"
+    DELIVERED = "delivered"
+
+
+class DisabledReason(StrEnum):
+    """Why nothing is sent to a client's webhook."""
+
+    FAILING = "failing"
+    """It did not take a message for three days."""
+    GONE = "gone"
+    """It answered 410: it wants no more."""
 
 
 class TokenScope(StrEnum):

@@ -11,20 +11,22 @@ import secrets
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from sasweb.environment import BIND, ConfigError, Environment, invalid, next_port
 from sasweb.limits import DEFAULTS, Limits, read_limits
-from sasweb.public_hosts import Network, is_public, is_within, read_literal, read_networks
+from sasweb.public_hosts import Network, may_be_called, read_networks
+from sasweb.webhook_signatures import read_secret
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 
 SHORTEST_KEY = 32
 """Characters of `SECRET_KEY`."""
+MOST_SECRETS = 2
+"""How many secrets may sign one webhook."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,7 @@ class Config:
     email_from: str
     alert_email: str
     alert_webhook_url: str
+    alert_webhook_secret: tuple[bytes, ...]
     heartbeat_url: str
     webhook_networks: tuple[Network, ...]
     watchdog: bool
@@ -102,6 +105,7 @@ def read(environment: Environment | None = None) -> Config:
         email_from=env.email("EMAIL_FROM", "Print Shop <orders@localhost>"),
         alert_email=env.email("ALERT_EMAIL"),
         alert_webhook_url=_webhook_url(env, "ALERT_WEBHOOK_URL", networks),
+        alert_webhook_secret=_webhook_secrets(env, "ALERT_WEBHOOK_SECRET"),
         heartbeat_url=_webhook_url(env, "HEARTBEAT_URL", networks),
         webhook_networks=networks,
         watchdog=env.flag("WATCHDOG", True),
@@ -135,16 +139,26 @@ def _limits(env: Environment, name: str) -> Limits:
 def _webhook_url(env: Environment, name: str, networks: tuple[Network, ...]) -> str:
     """A url to call. A host's name is looked up, and its addresses are checked, only when it is called."""
     value = env.url(name)
-    parts = urlsplit(value)
-    address = read_literal(parts.hostname or "")
-    may_be_internal = is_within(address, networks) if address else bool(networks)
-    may_be_public = parts.scheme == "https" and (address is None or is_public(address))
-    if value and not may_be_internal and not may_be_public:
+    if value and not may_be_called(value, networks):
         expected = (
             "a URL that starts with https:// and has a public host, or WEBHOOK_NETWORKS with its network"
         )
         raise invalid(name, value, expected)
     return value
+
+
+def _webhook_secrets(env: Environment, name: str) -> tuple[bytes, ...]:
+    """The secrets that sign a webhook: two while they change. No error shows one."""
+    value = env.text(name)
+    try:
+        signing_secrets = tuple(read_secret(text.strip()) for text in value.split(",") if value)
+    except ValueError:
+        signing_secrets = ()
+    if bool(value) is not (0 < len(signing_secrets) <= MOST_SECRETS):
+        raise ConfigError(
+            f"{name} is not valid; expected whsec_ and 24 to 64 bytes in base64, or two such secrets with a comma"
+        )
+    return signing_secrets
 
 
 def _businesses(env: Environment, name: str) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ DEFAULTS: Limits = {
         ("streams.address", 300, MINUTE),
         ("posts.address", 600, MINUTE),
         ("posts.account", 3_000, MINUTE),
+        ("webhook_tests.account", 10, MINUTE),
     )
 }
 """Far above what people and well-behaved programs do, also several behind one IP address."""

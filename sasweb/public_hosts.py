@@ -1,12 +1,13 @@
-"""Which addresses a call to a url in the settings may reach: public ones, and the networks that a setting allows.
+"""Which addresses a call to a url that somebody has named may reach: public ones, and networks that a setting allows.
 
 A webhook's host may be anybody's. Without this check it could lead into our own network, for example to the address
 where a cloud gives out credentials.
 """
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -33,6 +34,15 @@ def is_public(address: Address) -> bool:
 def is_within(address: Address, networks: Iterable[Network]) -> bool:
     """Whether one of the networks has this address."""
     return any(address in network for network in networks)
+
+
+def may_be_called(url: str, networks: Sequence[Network]) -> bool:
+    """Whether a url may be called as far as one can see without looking up its host, whose addresses are checked at
+    each call."""
+    parts = urlsplit(url)
+    address = read_literal(parts.hostname or "")
+    may_be_internal = is_within(address, networks) if address else bool(networks)
+    return may_be_internal or (parts.scheme == "https" and (address is None or is_public(address)))
 
 
 def read_literal(host: str) -> Address | None:

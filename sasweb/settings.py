@@ -114,7 +114,7 @@ LISTEN_PARAMETERS = database.parameters(CONFIG.listen_database_url) if CONFIG.li
 Q_CLUSTER = {
     "name": "sasweb",
     "orm": "default",
-    "workers": 8,
+    "workers": 10,
     "ALT_CLUSTERS": {"supervision": {"workers": 6}},
     "bulk": 1,
     "poll": 0.5,
@@ -242,7 +242,10 @@ SPECTACULAR_SETTINGS = {
     "VERSION": tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"],
     "OAS_VERSION": "3.1.0",
     "SERVERS": [{"url": CONFIG.public_url}],
-    "WEBHOOKS": ["orders.api.webhook_documentation.ALERT"],
+    "WEBHOOKS": [
+        "orders.api.webhook_documentation.ORDER",
+        "orders.api.webhook_documentation.ALERT",
+    ],
     "DESCRIPTION": "Place orders and follow them.",  # `orders.api.guide` adds how to begin
     "TAGS": [
         {"name": "orders", "description": "Place orders, follow them, and cancel them."},
@@ -257,7 +260,11 @@ SPECTACULAR_SETTINGS = {
             "name": "callbacks",
             "description": "For remote services that answer a call later, not for clients.",
         },
-        {"name": "webhooks", "description": "What we post to a url of the operators."},
+        {
+            "name": "webhook settings",
+            "description": "Urls of yours to which everything that happens to your orders is posted.",
+        },
+        {"name": "webhooks", "description": "What we post to a url of yours, or of the operators."},
     ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -269,7 +276,7 @@ SPECTACULAR_SETTINGS = {
         "orders.api.schema.say_null_plainly",
         "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
-        "orders.api.webhook_documentation.add_key",
+        "orders.api.webhook_documentation.add_headers",
         "orders.api.rate_limits.describe_limits",
         "orders.api.guide.add_guide",
     ],
@@ -279,6 +286,8 @@ SPECTACULAR_SETTINGS = {
         "AlertKind": "orders.api.enumerations.ALERT_KINDS",
         "BulkActionKind": "orders.api.enumerations.BULK_KINDS",
         "BulkActionState": "orders.api.enumerations.BULK_STATES",
+        "DeliveryState": "orders.api.enumerations.DELIVERY_STATES",
+        "DisabledReason": "orders.api.enumerations.DISABLED_REASONS",
         "EventKind": "orders.api.enumerations.EVENT_KINDS",
         "Goal": "orders.api.enumerations.GOALS",
         "MessageReason": "orders.api.enumerations.MESSAGE_REASONS",

@@ -1,9 +1,9 @@
-"""One call to a webhook or another url in the settings, bounded in time and size.
+"""One call to a webhook, or to another url that somebody has named, bounded in time and size.
 
 The host's name is looked up once, and every address is checked in the moment in which a connection to it is opened, so
 no name server can show one address to the check and another to the call. Addresses that are not public need
 `WEBHOOK_NETWORKS`, and so does http. Redirects are not followed, and no proxy of the environment is used. Of the answer
-only the status counts: nothing else is read.
+the status counts, and only the beginning of its body is read.
 """
 
 import asyncio
@@ -11,7 +11,9 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,12 +28,32 @@ from sasweb.public_hosts import is_public, is_within
 TIMEOUT = 5.0
 """Seconds for the whole call, from looking up the host's name to the status of the answer."""
 
+LONGEST_EXCERPT = 1_000
+"""Characters of an answer's body that are read."""
+EXCERPT_TIMEOUT = 1.0
+"""Seconds for reading them, once the status is there."""
+
 LookUp = Callable[..., Any]
 """A function like `socket.getaddrinfo`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a host answered: the status, the beginning of the body, and after how many seconds."""
+
+    status: int
+    excerpt: str
+    seconds: float
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the host has taken the call. A redirect is not followed, and no success."""
+        return 200 <= self.status < 300
+
+
 class _RefusedAddressError(OSError):
-    """Raised when a host leads to an address that may not be called."""
+    """Raised when a host leads to an address that may not be called. Its text does not show the address, since whoever
+    named the url may not know our network."""
 
 
 def call(
@@ -45,11 +67,37 @@ def call(
 
     Raises `NotSentError` unless the answer is a success. Its text does not show the url, which may hold a secret.
     """
+    answer = asyncio.run(ask(url, body=body, headers=headers, look_up=look_up))
+    if error := refusal_of(answer, url):
+        raise NotSentError(error)
+
+
+def refusal_of(answer: Answer, url: str) -> str:
+    """Why an answer is no success; empty if it is one."""
     host = urlsplit(url).hostname or ""
+    if 300 <= answer.status < 400:
+        return f"{host} answered {answer.status}; redirects are not followed"
+    return "" if answer.is_success else f"{host} answered {answer.status}"
+
+
+async def ask(
+    url: str,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    look_up: LookUp = socket.getaddrinfo,
+    seconds: float | None = None,
+) -> Answer:
+    """Does what `call` does, within so many `seconds` or `TIMEOUT`, and returns any answer.
+
+    Raises `NotSentError` if there is none.
+    """
+    host = urlsplit(url).hostname or ""
+    seconds = TIMEOUT if seconds is None else seconds
     try:
-        status = asyncio.run(_call(url, body, headers or {}, look_up))
+        return await _ask(url, body, headers or {}, look_up, seconds)
     except TimeoutError as error:
-        raise NotSentError(f"no answer from {host} within {TIMEOUT:g} seconds") from error
+        raise NotSentError(f"no answer from {host} within {seconds:g} seconds") from error
     except aiohttp.ClientConnectorDNSError as error:
         raise NotSentError(f"the host {host} was not found") from error
     except aiohttp.ClientConnectorCertificateError as error:
@@ -58,28 +106,47 @@ def call(
         raise NotSentError(f"no connection to {host}: {_reason(error.os_error)}") from error
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise NotSentError(f"no valid answer from {host} ({type(error).__name__})") from error
-    if 300 <= status < 400:
-        raise NotSentError(f"{host} answered {status}; redirects are not followed")
-    if not 200 <= status < 300:
-        raise NotSentError(f"{host} answered {status}")
 
 
 def _reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else str(error)
 
 
-async def _call(url: str, body: bytes | None, headers: Mapping[str, str], look_up: LookUp) -> int:
+async def _ask(
+    url: str, body: bytes | None, headers: Mapping[str, str], look_up: LookUp, seconds: float
+) -> Answer:
     is_plain = urlsplit(url).scheme != "https"
     connector = aiohttp.TCPConnector(
         resolver=_Resolver(look_up), socket_factory=lambda info: _open_socket(info, is_plain=is_plain)
     )
     method = "GET" if body is None else "POST"
-    async with asyncio.timeout(TIMEOUT):  # of aiohttp's own time-outs none covers the closing
+    began = time.monotonic()
+    async with asyncio.timeout(seconds):  # of aiohttp's own time-outs none covers the closing
         async with (
-            aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.request(method, url, data=body, headers=headers, allow_redirects=False) as response,
+            aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+            ) as session,
+            session.request(
+                method,
+                url,
+                data=body,
+                headers={"Accept-Encoding": "identity", **headers},
+                allow_redirects=False,
+            ) as response,
         ):
-            return response.status
+            excerpt = await _read_excerpt(response.content)
+            return Answer(status=response.status, excerpt=excerpt, seconds=round(time.monotonic() - began, 3))
+
+
+async def _read_excerpt(content: aiohttp.StreamReader) -> str:
+    """The beginning of a body. One that is slow or breaks off is as good as it has come."""
+    received = bytearray()
+    longest = 4 * LONGEST_EXCERPT  # bytes, in UTF-8
+    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
+        async with asyncio.timeout(EXCERPT_TIMEOUT):
+            while len(received) < longest and (chunk := await content.read(longest - len(received))):
+                received += chunk
+    return received.decode("utf-8", "replace")[:LONGEST_EXCERPT]
 
 
 def _open_socket(info: Any, *, is_plain: bool) -> socket.socket:
@@ -88,11 +155,9 @@ def _open_socket(info: Any, *, is_plain: bool) -> socket.socket:
     address = ip_address(text)
     if not is_within(address, settings.CONFIG.webhook_networks):
         if not is_public(address):
-            raise _RefusedAddressError(f"{address} is not a public address; WEBHOOK_NETWORKS may allow it")
+            raise _RefusedAddressError("its address is not public; WEBHOOK_NETWORKS may allow it")
         if is_plain:
-            raise _RefusedAddressError(
-                f"{address} is not in WEBHOOK_NETWORKS, so it is only called over https"
-            )
+            raise _RefusedAddressError("its address is not in WEBHOOK_NETWORKS, so it needs https")
     return socket.socket(family, kind, protocol)
 
 

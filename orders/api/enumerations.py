@@ -6,6 +6,8 @@ from orders.vocabulary import (
     AlertKind,
     BulkKind,
     BulkState,
+    DeliveryState,
+    DisabledReason,
     EventKind,
     Goal,
     ProcessState,
@@ -20,6 +22,8 @@ ACT_RESULTS = [ResultStatus.DONE.value, ResultStatus.ALREADY.value]
 ALERT_KINDS = list(AlertKind)
 BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
+DELIVERY_STATES = list(DeliveryState)
+DISABLED_REASONS = list(DisabledReason)
 EVENT_KINDS = list(EventKind)
 GOALS = list(Goal)
 MESSAGE_REASONS = [*Reason, *(kind for kind in AlertKind if kind.has_orders)]

@@ -42,6 +42,7 @@ PROBLEMS: Mapping[str, Problem] = {
         ("count_not_confirmed", 409, "The number of orders was not confirmed",
          "Send as `count` how many orders are affected: `open` of the group in `GET /api/v1/alerts/groups`."),
         ("already_answered", 409, "This has already been answered", "The first answer counts. Nothing was changed."),
+        ("too_many_webhooks", 409, "You have ten webhooks already", "Delete one that you do not need any more."),
         ("too_late", 410, "The answer came too late",
          "The time for it is over, or what it answers is not asked any more. `detail` says which."),
         ("cursor_expired", 410, "The cursor is too old",

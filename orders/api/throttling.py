@@ -58,7 +58,9 @@ def _subjects(request: Request) -> Iterator[Subject]:
         yield "orders.account", account
         yield "orders.token", str(getattr(request.auth, "pk", "") or account)
     elif request.method not in SAFE_METHODS:
-        if account:
+        if account and page == "api:webhook-test":
+            yield "webhook_tests.account", account
+        elif account:
             yield "posts.account", account
         elif address:
             yield "posts.address", address

@@ -1,12 +1,13 @@
-"""What the OpenAPI document says about the calls that we make: the webhook of the alerts."""
+"""What the OpenAPI document says about the calls that we make: clients' webhooks, and that of the alerts."""
 
 from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
 from rest_framework import serializers
 
+from orders.api.feed_views import ChangeOut
 from orders.api.representations import Out
-from orders.vocabulary import AlertKind
+from orders.vocabulary import AlertKind, EventKind
 
 
 class AlertNoticeOut(Out):
@@ -28,14 +29,39 @@ class AlertNoticeOut(Out):
     url = serializers.URLField()
 
 
+class OrderMessageOut(Out):
+    """Something that happened to an order. `type` is `order.` and the kind of the change, `timestamp` when it happened,
+    and `data` the change as the feed has it."""
+
+    type = serializers.ChoiceField(choices=[f"order.{kind}" for kind in EventKind])
+    timestamp = serializers.DateTimeField()
+    data = ChangeOut()  # type: ignore[assignment]  # a field, which Serializer.data is not
+
+
+ORDER = OpenApiWebhook(
+    name="order",
+    decorator=extend_schema(
+        operation_id="receive_change",
+        summary="Receive what happens to your orders",
+        description=(
+            "Posted to each of your webhooks, signed after Standard Webhooks. It comes at least once: every attempt "
+            "has the same `webhook-id`, and another follows unless you answer with a 2xx. The next message of the same "
+            "order comes after that. Take types that you do not know, too: others may be added."
+        ),
+        tags=["webhooks"],
+        request=OrderMessageOut,
+        responses={"2XX": OpenApiResponse(description="You have received the message.")},
+    ),
+)
 ALERT = OpenApiWebhook(
     name="alert",
     decorator=extend_schema(
         operation_id="notice_alert",
         summary="Receive new alerts",
         description=(
-            "Posted to the url in `ALERT_WEBHOOK_URL` when alerts open. It comes at least once: every attempt has the "
-            "same `Idempotency-Key`, and another follows unless the answer is a success. Redirects are not followed."
+            "Posted to the url in `ALERT_WEBHOOK_URL` when alerts open, signed after Standard Webhooks. It comes at "
+            "least once: every attempt has the same `webhook-id`, and another follows unless the answer is a success. "
+            "Redirects are not followed."
         ),
         tags=["webhooks"],
         request=AlertNoticeOut,
@@ -43,18 +69,39 @@ ALERT = OpenApiWebhook(
     ),
 )
 
-KEY: dict[str, Any] = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": True,
-    "description": "The same for every attempt to deliver this notice.",
-    "schema": {"type": "string", "minLength": 1},
+
+def _header(name: str, description: str, *, is_sure: bool = True) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "header",
+        "required": is_sure,
+        "description": description,
+        "schema": {"type": "string", "minLength": 1},
+    }
+
+
+SIGNED = [
+    _header("webhook-id", "The same for every attempt to deliver this message."),
+    _header("webhook-timestamp", "When this attempt was made, in seconds since 1970."),
+]
+SIGNATURE = (
+    "What a library of Standard Webhooks checks: `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, "
+    "`webhook-timestamp` and the body with dots between them. While two secrets are valid there are two, with a space."
+)
+HEADERS = {
+    "receive_change": [*SIGNED, _header("webhook-signature", SIGNATURE)],
+    "notice_alert": [
+        *SIGNED,
+        _header("webhook-signature", f"{SIGNATURE} Left out without `ALERT_WEBHOOK_SECRET`.", is_sure=False),
+        _header("Idempotency-Key", "The same as `webhook-id`."),
+    ],
 }
+"""The headers of each webhook, by its operation."""
 
 
-def add_key(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Adds the header of each webhook, which drf-spectacular has no place for."""
+def add_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Adds the headers of each webhook, which drf-spectacular has no place for."""
     for operations in result.get("webhooks", {}).values():
         for operation in operations.values():
-            operation["parameters"] = [KEY]
+            operation["parameters"] = HEADERS[operation["operationId"]]
     return result

@@ -1,8 +1,8 @@
 """The tables.
 
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
-`outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API, and
-`archive` the orders that finished long ago.
+`outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
+`webhooks` what clients have us call, and `archive` the orders that finished long ago.
 """
 
 from orders.models.access import ApiToken
@@ -36,6 +36,7 @@ from orders.models.order import Order, OrderLine
 from orders.models.outbox import OutgoingMessage
 from orders.models.second_factor import TotpFactor
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
+from orders.models.webhooks import WebhookDelivery, WebhookEndpoint
 
 __all__ = [
     "Address",
@@ -72,5 +73,7 @@ __all__ = [
     "SubmissionMessage",
     "SweepRecord",
     "TotpFactor",
+    "WebhookDelivery",
+    "WebhookEndpoint",
     "WorkflowDefinition",
 ]

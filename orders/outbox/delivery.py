@@ -1,6 +1,7 @@
 """One attempt to deliver what the outbox has composed: over SMTP, or to a webhook."""
 
 import json
+import time
 
 import structlog
 from django.conf import settings
@@ -9,6 +10,7 @@ from django.core.mail import EmailMessage
 from orders.outbox.content import Content, Email, WebhookCall
 from sasweb import mail_server, webhooks
 from sasweb.mail_server import NotSentError
+from sasweb.webhook_signatures import signed_headers
 
 log = structlog.get_logger()
 
@@ -40,10 +42,17 @@ def _send(email: Email, message_id: str) -> None:
 
 
 def _call(call: WebhookCall, message_id: str) -> None:
+    body = json.dumps(call.body).encode()
+    signed = signed_headers(
+        message_id,
+        body=body,
+        timestamp=int(time.time()),
+        signing_secrets=settings.CONFIG.alert_webhook_secret,
+    )
     webhooks.call(
         call.url,
-        body=json.dumps(call.body).encode(),
-        headers={"Content-Type": "application/json", "Idempotency-Key": message_id},
+        body=body,
+        headers={"Content-Type": "application/json", "Idempotency-Key": message_id, **signed},
     )
 
 

@@ -62,6 +62,13 @@ RULES: Mapping[str, Rule] = {
     "failed messages": Rule(
         table="orders_outgoingmessage", condition="ended_at < %(before)s", age=timedelta(days=90)
     ),
+    "webhook deliveries": Rule(
+        table="orders_webhookdelivery",
+        condition="created_at < %(before)s AND (state = 'delivered'"
+        " OR EXISTS (SELECT FROM orders_webhookendpoint AS e"
+        " WHERE e.id = row.endpoint_id AND e.disabled_at IS NOT NULL))",
+        age=timedelta(days=30),
+    ),
     "bulk items": Rule(
         table="orders_bulkitem",
         condition="EXISTS (SELECT FROM orders_bulkaction AS a WHERE a.id = row.action_id"

@@ -81,6 +81,7 @@ MESSAGE_KINDS: Mapping[str, str] = {
     MessageKind.ORDER_LINK: "order link",
     MessageKind.SIGN_UP: "sign-up",
     MessageKind.NEW_PASSWORD: "new password",
+    MessageKind.WEBHOOK_OFF: "webhook disabled",
 }
 MESSAGE_STATES: Mapping[str, Pill] = {
     MessageState.QUEUED: Pill("idle", "clock", "waiting"),

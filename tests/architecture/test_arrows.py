@@ -94,11 +94,24 @@ ROOMS = {
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
         *("orders.engine.moving", "orders.engine.results"),
         *("orders.outbox", "orders.access", "orders.business", "orders.wording.cancelling"),
+        *("orders.webhooks", "sasweb.webhook_signatures"),
     ),
     "orders.outbox": (
-        *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),
+        *(
+            "sasweb.mail_server",
+            "sasweb.webhooks",
+            "sasweb.webhook_signatures",
+            "orders.access",
+            "orders.wording",
+            "orders.selectors",
+        ),
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
+    ),
+    "orders.webhooks": (
+        *("sasweb.mail_server", "sasweb.public_hosts", "sasweb.sealing", "sasweb.webhooks"),
+        *("sasweb.webhook_signatures", "orders.models", "orders.vocabulary", "orders.engine.runtime"),
+        *("orders.selectors.changes", "orders.outbox"),
     ),
     "orders.reconciliation": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),

@@ -97,6 +97,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "PUBLIC_URL": {f"http://{defaults.bind}": "`http://` and `BIND`"}[defaults.public_url],
         "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],
+        "ALERT_WEBHOOK_SECRET": {(): "none"}[defaults.alert_webhook_secret],
         "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],
         "TRUSTED_PROXIES": {(): "none"}[defaults.trusted_proxies],
         "LIMITS": {True: "`sasweb/limits.py`"}[defaults.limits == DEFAULTS],

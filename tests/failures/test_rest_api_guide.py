@@ -141,7 +141,7 @@ def pattern_of(text: str) -> str:
 @pytest.fixture
 def reader(system: System, tmp_path: Path) -> Iterator[Reader]:
     """A reader beside a running system, with a token as `bin/up` writes it."""
-    system.environment["CUSTOMER_WAIT"] = "120"
+    system.environment |= {"CUSTOMER_WAIT": "120", "WEBHOOK_NETWORKS": "127.0.0.0/8"}
     system.start_all()
     (tmp_path / "var").mkdir(exist_ok=True)
     token = token_of(User.objects.create(username="ada"), TokenScope.READ, TokenScope.ORDERS)
@@ -149,7 +149,10 @@ def reader(system: System, tmp_path: Path) -> Iterator[Reader]:
     server = Server(
         tmp_path / "web.log",
         database_url=database_url(),
-        **{name: system.environment[name] for name in ("SECRET_KEY", "VAR_DIR", "SANDBOX_BIND")},
+        **{
+            name: system.environment[name]
+            for name in ("SECRET_KEY", "VAR_DIR", "SANDBOX_BIND", "WEBHOOK_NETWORKS")
+        },
     )
     reader = Reader(tmp_path, f"http://127.0.0.1:{server.port}")
     try:
@@ -186,7 +189,7 @@ def test_the_guide_names_no_operation_that_there_is_not() -> None:
     from orders.api import document  # noqa: PLC0415 - only now are there settings
 
     operations = json.loads(document.render("json"))["paths"]
-    for method, path in re.findall(r"`(GET|POST|DELETE) (/[^`?]+)", GUIDE):
+    for method, path in re.findall(r"`(GET|POST|PATCH|DELETE) (/[^`?]+)", GUIDE):
         named = re.sub(r"\{\w+\}", "{}", f"/api/v1{path}")
         matching = [own for own in operations if re.sub(r"\{\w+\}", "{}", own) == named]
         assert matching and method.lower() in operations[matching[0]], f"{method} {path}"

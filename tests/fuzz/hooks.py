@@ -2,7 +2,7 @@
 
 The document cannot say which orders, steps and products there are, and no request for others gets far. It cannot say,
 either, that an order has a product on one line only, what a kind without a serializer reads, what a step declares of
-its result, and which choices a decision has. Nobody waits for long.
+its result, which choices a decision has, which urls are public, and how many days a month has. Nobody waits for long.
 """
 
 import json
@@ -30,6 +30,10 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
             line["sku"] = sku
         if "result" in case.body:
             case.body["result"]["finding"] = "copper"
+        if "since" in case.body:
+            case.body["since"] = "2026-11-20T12:00:00Z"
+        if "url" in case.body:
+            case.body["url"] = "https://receiver.invalid/"
         if "choice" in case.body:
             case.body["choice"] = "accept"
         if case.body.get("workflow") == "analyse-sample":

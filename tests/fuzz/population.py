@@ -16,6 +16,7 @@ from orders.services import placing
 from orders.shop.models import Product
 from orders.shop.placing import as_order
 from orders.vocabulary import StatusKind
+from tests.support.client_webhooks import make_deliveries, make_endpoint
 from tests.support.factories import ago, ahead, make_order, make_purchase, new_order
 from tests.support.finished_orders import archive, finished_order
 from tests.web.helpers import run_submission
@@ -39,6 +40,7 @@ def populate(client: User) -> Mapping[str, list[Any]]:
     queue = queue_of(client.pk, QUEUE)
     for kind in StatusKind:
         StatusMessage.objects.create(queue=queue, order_id=orders[0], kind=kind, body={})
+    webhook = make_endpoint(client, "https://receiver.invalid/")
     return {
         "orders/{order_id}": [*map(str, orders), str(called.pk)],
         "steps/{step}": ["review"],
@@ -49,6 +51,8 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "agents/{name}": ["payments", "instruments"],
         "bulk-actions/{action_id}": [1, 2],
         "products/{sku}": SKUS[:3],
+        "webhooks/{webhook_id}": [str(webhook.pk)],
+        "deliveries/{delivery_id}": make_deliveries(webhook, orders[0], 3),
         "callbacks/{token}": [issue_token(f"{called.pk}/spectrometry/1")],
     }
 

@@ -57,6 +57,7 @@ def test_the_clusters_start_with_the_jobs_of_this_release_and_no_others() -> Non
         ("sasweb", "orders.jobs.announcement_shift"),
         ("sasweb", "orders.jobs.desk_shift"),
         ("sasweb", "orders.jobs.outbox_shift"),
+        ("sasweb", "orders.jobs.webhook_shift"),
         ("supervision", "orders.jobs.alert_shift"),
         ("supervision", "orders.jobs.supervisor_shift"),
         ("supervision", "orders.jobs.supervisor_shift"),

@@ -23,6 +23,8 @@ from orders.models import (
     SetAside,
     StepState,
     SubmissionKey,
+    WebhookDelivery,
+    WebhookEndpoint,
     WorkflowDefinition,
 )
 from orders.shop.models import Product
@@ -52,6 +54,16 @@ def twice(model: type[Model], **fields: Any) -> Callable[[], object]:
         model._default_manager.create(**fields)
 
     return create
+
+
+def webhook(**fields: Any) -> WebhookEndpoint:
+    somebody, _ = User.objects.get_or_create(username="ada")
+    return WebhookEndpoint.objects.create(customer=somebody, position=0, event_id=0, **fields)
+
+
+def delivery(**fields: Any) -> WebhookDelivery:
+    endpoint = WebhookEndpoint.objects.first() or webhook()
+    return WebhookDelivery.objects.create(endpoint=endpoint, order_id=endpoint.pk, event_id=1, **fields)
 
 
 def token(**fields: Any) -> Callable[[], object]:
@@ -296,6 +308,22 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
         "an alert about nothing",
         lambda: OutgoingMessage.objects.create(kind="alert", give_up_at=WHEN, due_at=WHEN),
     ),
+    (
+        "a_disabled_webhook_says_why",
+        "a webhook that is disabled for no reason",
+        lambda: webhook(disabled_at=WHEN),
+    ),
+    (
+        "a_previous_secret_has_an_end",
+        "a previous secret without an end",
+        lambda: webhook(previous_secret="sealed:"),
+    ),
+    (
+        "a_delivery_is_due_or_has_been_made",
+        "a delivered message that is due",
+        lambda: delivery(state="delivered", due_at=WHEN),
+    ),
+    ("one_delivery_per_event", "an event twice", lambda: [delivery(), delivery()]),
     ("one_row_per_instance", "an instance twice", twice(AgentInstance, instance="i", agent="a", capacity=1)),
     ("product_has_a_price", "a free product", twice(Product, sku="s", title="T", artist="A", price=0)),
     ("product_is_no_variant_of_itself", "its own variant", variants({"sku": "s"})),

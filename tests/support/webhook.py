@@ -2,10 +2,10 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_network
 from typing import Any
 
@@ -15,10 +15,17 @@ LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 @dataclass(kw_only=True)
 class Webhook:
-    """`received` are the messages, oldest first, and `keys` their Idempotency-Keys; `status` is its answer."""
+    """`received` are the messages, oldest first, `bodies` what they came as, and `headers` and `keys` their headers and
+    Idempotency-Keys. `status`, and `answer` in this `encoding`, are its answer; `decide` may give the status of each
+    message instead, and take its time."""
 
     url: str
     status: int = 200
+    answer: bytes = b""
+    encoding: str = ""
+    bodies: list[bytes] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
+    decide: Callable[[dict[str, Any]], int] | None = None
     received: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
 
@@ -31,12 +38,19 @@ def webhook(*, port: int = 0) -> Iterator[Webhook]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            hook.received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            message = json.loads(body)
+            hook.bodies.append(body)
+            hook.received.append(message)
+            hook.headers.append({name.lower(): value for name, value in self.headers.items()})
             hook.keys.append(self.headers["Idempotency-Key"])
-            self.send_response(hook.status)
+            self.send_response(hook.decide(message) if hook.decide else hook.status)
             self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(hook.answer)))
+            if hook.encoding:
+                self.send_header("Content-Encoding", hook.encoding)
             self.end_headers()
+            self.wfile.write(hook.answer)
 
         def do_GET(self) -> None:
             hook.received.append({"followed": self.path})
@@ -46,7 +60,7 @@ def webhook(*, port: int = 0) -> Iterator[Webhook]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = HTTPServer(("127.0.0.1", port), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     hook.url = f"http://127.0.0.1:{server.server_port}/alerts"
     # How often it looks for the end, in seconds: its own half a second would be added to each test.
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)

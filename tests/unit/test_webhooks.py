@@ -1,5 +1,7 @@
 """A webhook is called at a public address, or one that WEBHOOK_NETWORKS allows, once and within its time."""
 
+import asyncio
+import gzip
 import socket
 import threading
 import time
@@ -174,13 +176,13 @@ def test_a_name_that_leads_to_another_address_at_the_next_look_up_is_not_followe
     url = hook.url.replace("127.0.0.1", "hook.example")
     rebinding = leads_to("127.0.0.2", "127.0.0.1")
     assert "refused" in refusal(url, look_up=rebinding)  # it called 127.0.0.2, where nobody listens
-    assert "127.0.0.1 is not a public address" in refusal(url, look_up=rebinding)
+    assert "its address is not public" in refusal(url, look_up=rebinding)
     assert hook.received == []
 
 
 def test_a_public_address_is_not_called_over_http(settings: Any) -> None:
     settings.CONFIG = replace(settings.CONFIG, webhook_networks=LOOPBACK)
-    assert "only called over https" in refusal("http://hook.example/", look_up=leads_to("1.1.1.1"))
+    assert "it needs https" in refusal("http://hook.example/", look_up=leads_to("1.1.1.1"))
 
 
 def test_the_url_is_in_no_error_since_it_may_hold_a_secret(hook: Webhook) -> None:
@@ -255,6 +257,32 @@ def test_an_endless_answer_is_not_read(hook: Webhook) -> None:
     with answering(pour) as port:
         webhooks.call(f"http://127.0.0.1:{port}/", body=b"{}")
     assert sent < 20_000_000  # what the buffers between the two take
+
+
+def test_the_beginning_of_an_answer_is_read_and_no_more(hook: Webhook) -> None:
+    hook.answer = b"\xff" + "é".encode() * 5_000
+    answer = asyncio.run(webhooks.ask(hook.url, body=b"{}"))
+    assert (answer.status, answer.excerpt, answer.is_success) == (200, "\ufffd" + "é" * 999, True)
+
+
+def test_an_answer_whose_body_does_not_come_is_one_all_the_same(
+    hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "EXCERPT_TIMEOUT", 0.2)
+
+    def hold_back(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\nlater")
+        connection.recv(4096)
+
+    with answering(hold_back) as port:
+        answer = asyncio.run(webhooks.ask(f"http://127.0.0.1:{port}/", body=b"{}"))
+    assert (answer.status, answer.excerpt, answer.is_success) == (503, "later", False)
+
+
+def test_a_compressed_answer_is_not_unpacked(hook: Webhook) -> None:
+    hook.answer, hook.encoding = gzip.compress(b"x" * 10_000_000), "gzip"
+    assert asyncio.run(webhooks.ask(hook.url, body=b"{}")).excerpt.startswith("\x1f")
 
 
 def test_endless_headers_are_refused(hook: Webhook) -> None:

@@ -30,7 +30,16 @@ def document(client: Client) -> dict[str, Any]:
 
 def test_orders_come_first_and_every_group_says_what_it_is(document: dict[str, Any]) -> None:
     names = [tag["name"] for tag in document["tags"]]
-    assert names == ["orders", "products", "response queues", "operators", "callbacks", "webhooks"]
+    assert names == [
+        "orders",
+        "products",
+        "changes",
+        "response queues",
+        "operators",
+        "callbacks",
+        "webhook settings",
+        "webhooks",
+    ]
     assert all(tag["description"].endswith(".") for tag in document["tags"])
     used = {
         tag

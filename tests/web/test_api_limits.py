@@ -21,7 +21,7 @@ from tests.web.conftest import Limits
 from tests.web.helpers import ORDERS, assert_problem
 from tests.web.test_limits import pass_time
 
-OF_THE_API = ("reads", "orders", "posts", "waits", "search", "anonymous", "callbacks")
+OF_THE_API = ("reads", "orders", "posts", "waits", "search", "anonymous", "callbacks", "webhook_tests")
 """What is counted of the API, the first part of a limit's name."""
 
 

@@ -35,7 +35,9 @@ from orders.vocabulary import EventKind, StatusKind
 from tests.support.factories import make_alert, make_order
 
 OPERATIONS = ("get", "post", "delete")
-OPTIONAL_BODIES = {"lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"}
+OPTIONAL_BODIES = {
+    *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent")
+}
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +186,12 @@ def test_the_webhook_is_what_the_outbox_posts(document: Mapping[str, Any], setti
     jsonschema_rs.validator_for(root).validate(body)
     notice = schema_of(document, "AlertNotice")
     assert notice["properties"].keys() == body.keys() == set(notice["required"])
-    assert [parameter["name"] for parameter in webhook["parameters"]] == ["Idempotency-Key"]
+    assert {parameter["name"]: parameter["required"] for parameter in webhook["parameters"]} == {
+        "webhook-id": True,
+        "webhook-timestamp": True,
+        "webhook-signature": False,
+        "Idempotency-Key": True,
+    }
 
 
 class Everything(Strict):

@@ -36,6 +36,7 @@ TABLES = {
     "orders_alertgroup": Mentions(texts=("pattern",)),
     "orders_bulkaction": Mentions(texts=("selection", "reason", "pause_reason"), documents=("query",)),
     "orders_outgoingmessage": Mentions(texts=("recipient", "error"), documents=("arguments",)),
+    "orders_webhookdelivery": Mentions(texts=(), documents=("body", "log")),
     "orders_circuit": Mentions(texts=("cause_message", "held_reason"), key="agent", first=""),
     "django_admin_log": Mentions(texts=("object_repr", "change_message")),
 }
