@@ -13,7 +13,7 @@ from orders.api import representations
 from orders.api.answers import RefusalIn, ResultIn
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.requests import ORDER_SCHEMA, QUEUE_NAME
+from orders.api.requests import LONGEST_KEY, ORDER_SCHEMA, QUEUE_NAME, SENT_KEY
 from orders.business import registry
 
 NEW_ORDER = {
@@ -132,8 +132,8 @@ PLACE_ORDER: dict[str, Any] = {
             "Idempotency-Key",
             "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters. Only one.",
             minLength=1,
-            maxLength=255,
-            pattern="^[!-~]([ -~]*[!-~])?$",
+            maxLength=LONGEST_KEY,
+            pattern=f"^{SENT_KEY}$",
         ),
         ETAG,
         _header("Location", "The URL of the order.", response=True, is_sure=True, format="uri-reference"),

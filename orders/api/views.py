@@ -7,12 +7,12 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api import documentation, representations, requests, scopes
+from orders.api import documentation, representations, requests
 from orders.api.fields import Strict, shared
 from orders.api.paging import (
     EventQuery,
@@ -26,7 +26,6 @@ from orders.api.problems import ProblemError, invalid
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError
-from orders.business.submissions import DEFAULT_PRIORITY
 from orders.fields.locales import reader_locale
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors import durations, response_queues, tracked_orders
@@ -227,19 +226,13 @@ class UnknownRoute(APIView):
 
 def _place(request: Request) -> PlacedOrder:
     """Places the order in a request, and turns the service's refusals into problems."""
-    order = requests.read_order(request)
-    if order.priority > DEFAULT_PRIORITY:
-        scopes.require(request, TokenScope.PRIORITY)
+    order = requests.read_order(request, request.data)
     key = requests.read_idempotency_key(request)
     client = order_selectors.client_of(requests.client_id(request))
     try:
         return placing.place_order(client=client, order=order, idempotency_key=key)
-    except CannotBePlacedError as error:
-        raise ValidationError(error.mistakes) from error
-    except BadOrderError as error:
-        raise invalid(str(error), pointer=requests.pointer(error.where)) from error
-    except KeyReusedError as error:
-        raise ProblemError("idempotency_key_reused") from error
+    except (CannotBePlacedError, BadOrderError, KeyReusedError) as error:
+        raise requests.refusal(error) from error
 
 
 def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:

@@ -26,14 +26,12 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
     if case.meta is None:
         return
     if _fits(case, ParameterLocation.BODY) and isinstance(case.body, dict):
-        for line, sku in zip(case.body.get("lines", ()), SKUS, strict=False):
-            line["sku"] = sku
+        for order in (case.body, *(item["order"] for item in case.body.get("orders", ()))):
+            _fit(order)
         if "result" in case.body:
             case.body["result"]["finding"] = "copper"
         if "choice" in case.body:
             case.body["choice"] = "accept"
-        if case.body.get("workflow") == "analyse-sample":
-            case.body |= SAMPLE
     if _fits(case, ParameterLocation.QUERY) and "wait" in case.query:
         case.query["wait"] = int(case.query["wait"]) % 2
     is_followed = case.meta.phase.name.value == "stateful"
@@ -41,6 +39,14 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
     if _fits(case, ParameterLocation.PATH) and not is_followed and number % 2:
         for place, name in re.findall(r"([^/]+/\{(\w+)\})", case.operation.path):
             case.path_parameters[name] = PLACES[place][number // 2 % len(PLACES[place])]
+
+
+def _fit(order: dict[str, Any]) -> None:
+    """Has an order be about products that there are, or about a sample."""
+    for line, sku in zip(order.get("lines", ()), SKUS, strict=False):
+        line["sku"] = sku
+    if order.get("workflow") == "analyse-sample":
+        order |= SAMPLE
 
 
 def _fits(case: Any, location: ParameterLocation) -> bool:

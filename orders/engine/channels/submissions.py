@@ -1,7 +1,7 @@
 """The submission queue (S1–S3): orders on their way in, and those that can never be inserted."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -44,7 +44,7 @@ def post(*, order_id: UUID, client: str, body: Json) -> datetime:
     return posted_at
 
 
-_IS_ANYWHERE = """(
+IS_ANYWHERE = """(
             EXISTS (SELECT FROM orders_submissionmessage AS queued WHERE queued.order_id = placed.order_id)
             OR EXISTS (SELECT FROM orders_orderprocess AS process WHERE process.order_id = placed.order_id)
             OR EXISTS (SELECT FROM orders_setaside AS aside
@@ -71,7 +71,7 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
             INSERT INTO orders_submissionmessage (order_id, client, body)
             SELECT order_id, client, %s::jsonb
               FROM placed
-             WHERE NOT {_IS_ANYWHERE}
+             WHERE NOT {IS_ANYWHERE}
          RETURNING posted_at
         )
         SELECT posted_at, pg_notify(%s::text, %s::text)
@@ -80,7 +80,7 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
         [client, key, body_hash, order_id, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
     if rows:
-        posted_at = rows[0][0] or _post_if_gone(order_id, client, body)
+        posted_at = rows[0][0] or post_if_gone(order_id, client, body)
         return IdempotencyRecord(order_id, body_hash, posted_at=posted_at)
     record = find_record(client=client, key=key)
     if record is None:  # its order was old enough to be deleted, and has just been
@@ -88,7 +88,7 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
     return record
 
 
-def _post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
+def post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
     """Posts an order that was there a moment ago, unless it still is: its record may have been new because retention
     was just deleting it with its order, which the snapshot of that statement still had."""
     rows = fetch(
@@ -96,7 +96,7 @@ def _post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
         INSERT INTO orders_submissionmessage (order_id, client, body)
         SELECT order_id, client, body
           FROM (VALUES (%s::uuid, %s::text, %s::jsonb)) AS placed (order_id, client, body)
-         WHERE NOT {_IS_ANYWHERE}
+         WHERE NOT {IS_ANYWHERE}
      RETURNING posted_at, pg_notify(%s::text, %s::text)
         """,
         [order_id, client, json.dumps(body), Topic.SUBMISSION.channel, ""],
@@ -106,19 +106,26 @@ def _post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
 
 def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
     """Finds what this client has posted with an idempotency key. Returns None if it has not used the key."""
+    return find_records([(client, key)]).get((client, key))
+
+
+def find_records(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], IdempotencyRecord]:
+    """Finds what has been posted with each of these idempotency keys, which are of a client each. Keys that have not
+    been used are left out. One statement, or none without keys."""
+    pairs = list(keys)
+    if not pairs:
+        return {}
     rows = fetch(
         """
-        SELECT order_id, body_hash
-          FROM orders_submissionkey
-         WHERE client = %s
-           AND key = %s
+        SELECT client, key, order_id, body_hash
+          FROM unnest(%s::text[], %s::text[]) AS used (client, key)
+          JOIN orders_submissionkey USING (client, key)
         """,
-        [client, key],
+        [[client for client, _ in pairs], [key for _, key in pairs]],
     )
-    if not rows:
-        return None
-    order_id, body_hash = rows[0]
-    return IdempotencyRecord(order_id, body_hash)
+    return {
+        (client, key): IdempotencyRecord(order_id, body_hash) for client, key, order_id, body_hash in rows
+    }
 
 
 NAMED = "coalesce(body ->> 'workflow', %(unnamed)s::text)"
