@@ -34,6 +34,10 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
             case.body["choice"] = "accept"
         if case.body.get("workflow") == "analyse-sample":
             case.body |= SAMPLE
+        if "wait" in case.body:
+            case.body["wait"] = int(case.body["wait"]) % 2
+        if "ids" in case.body:
+            case.body["ids"][:1] = PLACES["messages/{message_id}"][:1]
     if _fits(case, ParameterLocation.QUERY) and "wait" in case.query:
         case.query["wait"] = int(case.query["wait"]) % 2
     is_followed = case.meta.phase.name.value == "stateful"
