@@ -36,6 +36,10 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
             case.body["url"] = "https://receiver.invalid/"
         if "choice" in case.body:
             case.body["choice"] = "accept"
+        if "wait" in case.body:
+            case.body["wait"] = int(case.body["wait"]) % 2
+        if "ids" in case.body:
+            case.body["ids"][:1] = PLACES["messages/{message_id}"][:1]
     if _fits(case, ParameterLocation.QUERY) and "wait" in case.query:
         case.query["wait"] = int(case.query["wait"]) % 2
     if case.query and "fields" in case.query and _names_members(case):

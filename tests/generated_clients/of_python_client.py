@@ -13,13 +13,16 @@ import httpx
 from orders_client import AuthenticatedClient
 from orders_client.api.orders import cancel_order, get_order, list_orders, pay_for_order, place_order
 from orders_client.api.products import list_products
-from orders_client.api.response_queues import delete_message, list_messages
+from orders_client.api.response_queues import acknowledge_messages, lease_messages, list_messages
 from orders_client.models import (
+    AcknowledgementRequest,
     AddressRequest,
     Goal,
+    LeaseRequest,
     LineRequest,
     ListOrdersExpandItem,
     ListOrdersStateItem,
+    MessageResultWord,
     NewFulfilOrderRequest,
     Order,
     OrderState,
@@ -132,14 +135,19 @@ def order() -> None:
 
 
 def read_messages(order_id: UUID) -> list[str]:
-    """Reads the messages about an order, deletes them, and returns what they say."""
-    page = answer(list_messages.sync_detailed(QUEUE, client=CLIENT, wait=10))
-    assert {message.order_id for message in page.results} == {order_id}
-    for message in page.results:
-        deleted = delete_message.sync_detailed(QUEUE, message.id, client=CLIENT)
-        assert deleted.status_code == HTTPStatus.NO_CONTENT, deleted
+    """Leases the messages about an order, acknowledges them, and returns what they say."""
+    leased = answer(lease_messages.sync_detailed(QUEUE, client=CLIENT, body=LeaseRequest(wait=10)))
+    assert leased.lease is not None
+    assert {message.order_id for message in leased.messages} == {order_id}
+    *_, last = leased.messages
+    assert last.body.charged and last.body.charged == last.body.total
+    acknowledgement = AcknowledgementRequest(
+        ids=[message.id for message in leased.messages], lease=leased.lease
+    )
+    answered = answer(acknowledge_messages.sync_detailed(QUEUE, client=CLIENT, body=acknowledgement))
+    assert {result.result for result in answered.results} == {MessageResultWord.DONE}
     assert answer(list_messages.sync_detailed(QUEUE, client=CLIENT)).results == []
-    return [message.kind for message in page.results]
+    return [message.kind for message in leased.messages]
 
 
 def be_refused() -> None:

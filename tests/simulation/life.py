@@ -236,10 +236,14 @@ class Life:
             self._check_messages(watch, states)
 
     def _check_messages(self, watch: Watch, states: Mapping[UUID, str]) -> None:
-        rows = self._database.monitor.execute("SELECT order_id, kind FROM orders_statusmessage ORDER BY id")
+        rows = self._database.monitor.execute(
+            "SELECT order_id, kind, sequence FROM orders_statusmessage ORDER BY id"
+        )
         messages: dict[UUID, list[str]] = {}
-        for order_id, kind in rows:
+        for order_id, kind, sequence in rows:
             messages.setdefault(order_id, []).append(kind)
+            if sequence != len(messages[order_id]):
+                raise Violation(f"message {kind} of order {order_id} has the sequence number {sequence}")
         declined = dict(
             self._database.monitor.execute(
                 """

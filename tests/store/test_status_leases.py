@@ -44,6 +44,16 @@ def lapse() -> None:
     StatusMessage.objects.update(leased_until=ago(1))
 
 
+def lapsed() -> tuple[int, UUID]:
+    """A message whose lease has lapsed, and the token of that lease."""
+    post(orders=1)
+    (number,) = stored()
+    taken = lease()
+    assert taken is not None
+    lapse()
+    return number, taken.token
+
+
 def acknowledged(token: UUID, *numbers: int) -> list[ResultStatus]:
     results = acknowledge_messages(queue=QUEUE, lease=token, message_ids=numbers)
     return [result.status for _, result in results]
@@ -85,15 +95,11 @@ def test_consumers_that_begin_together_share_every_message_and_keep_the_order_of
 
 
 def test_an_acknowledgement_that_meets_a_new_lease_of_another_is_refused(new_session: NewSession) -> None:
-    post(orders=1)
-    (number,) = stored()
-    old = lease()
-    assert old is not None
-    lapse()
+    number, token = lapsed()
     other, late = new_session(), new_session()
     other.begin()
     assert ids(other.do(lease)) == [number]
-    acknowledging = late.start(partial(acknowledged, old.token, number))
+    acknowledging = late.start(partial(acknowledged, token, number))
     late.await_wait()
     other.commit()
     assert acknowledging.result(timeout=PATIENCE) == [ResultStatus.REFUSED]
@@ -147,15 +153,11 @@ def test_two_acknowledgements_of_the_same_messages_wait_for_each_other(new_sessi
 def test_who_gives_back_what_another_leases_at_that_moment_takes_nothing_away(
     new_session: NewSession,
 ) -> None:
-    post(orders=1)
-    (number,) = stored()
-    old = lease()
-    assert old is not None
-    lapse()
+    number, token = lapsed()
     other, late = new_session(), new_session()
     other.begin()
     other.do(lease)
-    releasing = late.start(partial(release_messages, queue=QUEUE, lease=old.token, message_ids=[number]))
+    releasing = late.start(partial(release_messages, queue=QUEUE, lease=token, message_ids=[number]))
     late.await_wait()
     other.commit()
     ((_, result),) = releasing.result(timeout=PATIENCE)
