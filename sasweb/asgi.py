@@ -34,6 +34,7 @@ from sasweb.bare_answers import (
     send_answer,
     with_security_headers,
 )
+from sasweb.bodies import largest_body
 from sasweb.charsets import Headers, without_charset
 from sasweb.holding import HOLD, RESUMED
 from sasweb.problems import concerns_api
@@ -142,8 +143,9 @@ async def handle_lifespan(receive: Receive, send: Send) -> None:
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     """Reads the body, then has a thread answer the request, unless its like was refused a moment ago, and holds the
     answer if it is to wait."""
+    limit = largest_body(scope["path"])
     try:
-        body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+        body, is_too_large = await read_body(scope, receive, limit=limit)
     except TimeoutError:
         await refuse_late_body(scope, send)
         return
@@ -153,7 +155,7 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     if is_foreign_form and not concerns_api(scope["path"]):  # which takes no form
         await answer(scope, send, 415, b"a form must be in UTF-8\n")
         return
-    length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
+    length = limit + 1 if is_too_large else len(body)
     page_scope = {**scope_for_wsgi(scope, headers, length), BODY: BytesIO(body)}
     del body
     answered = await have_answered(page_scope, receive, send)

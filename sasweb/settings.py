@@ -199,6 +199,8 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 """Bytes of a request's body. No page takes files."""
+LARGER_BODIES = {"/api/v1/orders/batch": 768 * 1024}
+"""What takes more, by its path (`sasweb.bodies`). The proxies in docs/proxy let 1 MB through."""
 
 # Outside DEBUG a proxy in front serves the web over https. It also redirects from http and decides which other hosts
 # HSTS covers.

@@ -39,14 +39,15 @@ TAKE = """
                          + make_interval(secs => (SELECT cost FROM asked WHERE asked.key = bucket.key))
          WHERE greatest(bucket.full_at, statement_timestamp())
                <= statement_timestamp()
-                  + make_interval(secs => (SELECT whole - cost FROM asked WHERE asked.key = bucket.key))
+                  + make_interval(secs => (SELECT greatest(whole - cost, 0) FROM asked WHERE asked.key = bucket.key))
         RETURNING key, full_at
     )
     SELECT key, taken.full_at IS NOT NULL,
            coalesce(extract(epoch FROM coalesce(taken.full_at, bucket.full_at) - statement_timestamp()), whole)::float8
       FROM asked LEFT JOIN taken USING (key) LEFT JOIN orders_bucket AS bucket USING (key)
 """
-"""Takes tokens from each bucket that has so many. Says of each whether it had, and in how many seconds it is full."""
+"""Takes tokens from each bucket that has so many, or is full: what it lacks then is owed. Says of each whether it had
+them, and in how many seconds it is full."""
 
 
 class Count(NamedTuple):
@@ -69,16 +70,17 @@ class LimitedError(Exception):
         super().__init__(f"{self.refused.name}: wait {self.wait} s")
 
 
-def take(subjects: Iterable[Subject]) -> Sequence[Count]:
-    """Counts one act of each of these subjects. Limits that are switched off count nothing.
+def take(subjects: Iterable[Subject], number: int = 1) -> Sequence[Count]:
+    """Counts an act of each of these subjects, or a `number` of them at once. Limits that are switched off count
+    nothing.
 
     Call it outside of transactions: a bucket is locked until the end of one. Raises `LimitedError` if any of them has
     done it too often; the act then still counts for the others.
     """
-    full_in = ask(dict.fromkeys(subjects, 1))
+    full_in = ask(dict.fromkeys(subjects, number))
     limits = settings.CONFIG.limits
     counts = [
-        count_of(name, limits[name], seconds, is_refused=not is_taken)
+        count_of(name, limits[name], seconds, is_refused=not is_taken, needed=1 if is_taken else number)
         for (name, _), (is_taken, seconds) in full_in.items()
     ]
     if any(count.is_refused for count in counts):
@@ -87,8 +89,9 @@ def take(subjects: Iterable[Subject]) -> Sequence[Count]:
 
 
 def ask(numbers: Mapping[Subject, int]) -> Mapping[Subject, tuple[bool, float]]:
-    """Takes so many tokens for each subject, or none if its bucket has fewer. Says of each subject whether they were
-    taken, and in how many seconds its bucket will be full. Limits that are switched off are left out."""
+    """Takes so many tokens for each subject, or none if its bucket has fewer and is not full. Says of each subject
+    whether they were taken, and in how many seconds its bucket will be full. Limits that are switched off are left
+    out."""
     limits = settings.CONFIG.limits
     subjects = {_key(subject): subject for subject in numbers if subject[0] in limits}
     if not subjects:
@@ -103,12 +106,15 @@ def ask(numbers: Mapping[Subject, int]) -> Mapping[Subject, tuple[bool, float]]:
     return {subject: full_in[key] for key, subject in subjects.items()}
 
 
-def count_of(name: str, limit: Limit, full_in: float, *, held: int = 0, is_refused: bool = False) -> Count:
-    """The count of a bucket that will be full in so many seconds, for somebody who holds this many tokens of it."""
+def count_of(
+    name: str, limit: Limit, full_in: float, *, held: int = 0, is_refused: bool = False, needed: int = 1
+) -> Count:
+    """The count of a bucket that will be full in so many seconds, for somebody who holds this many tokens of it. It
+    waits until there is one more, or until there are as many as `needed`."""
     in_bucket = 0 if is_refused else tokens_of(limit, full_in)
-    one_more_in = full_in - (limit.seconds - (in_bucket + 1) * limit.share)
+    more_in = full_in - max(0.0, limit.seconds - (in_bucket + needed) * limit.share)
     tokens = min(limit.most, in_bucket + held)
-    return Count(name, limit, tokens, max(1, math.ceil(one_more_in)), is_refused)
+    return Count(name, limit, tokens, max(1, math.ceil(more_in)), is_refused)
 
 
 def tokens_of(limit: Limit, full_in: float) -> int:

@@ -14,7 +14,7 @@ from orders.api.answers import RefusalIn, ResultIn
 from orders.api.own_words import METADATA_PARAMETER
 from orders.api.paging import LONGEST_WAIT, EventQuery, OrderPartsQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.requests import ORDER_SCHEMA
+from orders.api.requests import LONGEST_KEY, ORDER_SCHEMA, SENT_KEY
 from orders.business import registry
 
 NEW_ORDER = {
@@ -137,8 +137,8 @@ PLACE_ORDER: dict[str, Any] = {
             "Idempotency-Key",
             "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters. Only one.",
             minLength=1,
-            maxLength=255,
-            pattern="^[!-~]([ -~]*[!-~])?$",
+            maxLength=LONGEST_KEY,
+            pattern=f"^{SENT_KEY}$",
         ),
         ETAG,
         _header("Location", "The URL of the order.", response=True, is_sure=True, format="uri-reference"),

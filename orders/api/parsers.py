@@ -1,14 +1,14 @@
-"""Parses request bodies: strict JSON in UTF-8, no larger than `DATA_UPLOAD_MAX_MEMORY_SIZE`."""
+"""Parses request bodies: strict JSON in UTF-8, no larger than `sasweb.bodies` says."""
 
 import json
 from collections.abc import Mapping
 from typing import IO, Any, NoReturn
 
-from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 from orders.api.problems import ProblemError
+from sasweb.bodies import largest_body
 
 
 class StrictJSONParser(BaseParser):
@@ -41,8 +41,8 @@ class StrictJSONParser(BaseParser):
             ) from error
 
     def _read(self, stream: IO[bytes], context: Mapping[str, Any]) -> bytes:
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         request = context.get("request")
+        limit = largest_body("" if request is None else request.path_info)
         declared = request.META.get("CONTENT_LENGTH") if request is not None else None
         if declared and int(declared) > limit:
             raise ProblemError("body_too_large")

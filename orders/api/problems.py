@@ -48,7 +48,8 @@ PROBLEMS: Mapping[str, Problem] = {
         ("cursor_expired", 410, "The cursor is too old",
          "Changes after it may be missing, so start anew: `GET` the URL in `begin` for a cursor, then read all of your "
          "orders, then go on from that cursor."),
-        ("body_too_large", 413, "The body is too large", "A request body may be up to 256 KiB."),
+        ("body_too_large", 413, "The body is too large",
+         "A request body may be up to 256 KiB, and that of a batch of orders up to 768 KiB."),
         ("unsupported_media_type", 415, "The content type is not supported", "Send `Content-Type: application/json`."),
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
          "A key stands for the same order for as long as that order can be retrieved. Use a new key for a new one."),
@@ -111,9 +112,14 @@ def invalid(detail: str, **place: str) -> ProblemError:
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """The response to an exception that a view raised. It is JSON whatever the view renders."""
-    request = context["request"]
-    code = next((code for kind, code in BY_EXCEPTION.items() if isinstance(error, kind)), "internal_error")
-    problem = error.problem if isinstance(error, ProblemError) else PROBLEMS[code]
+    problem = _problem_of(error)
+    return _respond(body_of(error, context["request"]), headers=_headers(problem, error))
+
+
+def body_of(error: Exception, request: Any, *, place: str = "") -> dict[str, Any]:
+    """The problem that tells the client of an error, which is logged if it is ours. `place` is where in the body of the
+    request, as a JSON pointer, the mistakes are; by default it is the whole body."""
+    problem = _problem_of(error)
     errors: Sequence[Mapping[str, str]] = ()
     detail = problem.meaning
     if isinstance(error, ProblemError):
@@ -124,12 +130,22 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
         detail = str(error.detail)
     if problem.status >= 500:
         _log(problem, error, request.path)
+    errors = [
+        {**error, "pointer": place + error["pointer"]} if "pointer" in error else error for error in errors
+    ]
     body = describe(problem, request_id=_request_id(request), detail=detail, errors=errors)
     if isinstance(error, MissingScopeError):
         body["needed_scope"] = error.needed.value
     if isinstance(error, ProblemError):
         body |= error.members
-    return _respond(body, headers=_headers(problem, error))
+    return body
+
+
+def _problem_of(error: Exception) -> Problem:
+    if isinstance(error, ProblemError):
+        return error.problem
+    code = next((code for kind, code in BY_EXCEPTION.items() if isinstance(error, kind)), "internal_error")
+    return PROBLEMS[code]
 
 
 def pointed(detail: Any, pointer: str = "") -> Iterable[dict[str, str]]:

@@ -13,7 +13,7 @@ from rest_framework.exceptions import ErrorDetail, Throttled
 from rest_framework.request import Request
 
 from orders.access.addresses import read_ip_address
-from orders.access.limited_requests import note_counts
+from orders.access.limited_requests import note_counts, noted_counts
 from orders.access.limits import Count, LimitedError, Subject, take
 from orders.access.purses import PURSES
 from orders.wording.units import counted
@@ -71,15 +71,18 @@ class RateLimitedError(Throttled):
         )
 
 
-def count(request: Request, *, often: Sequence[Subject] = (), each: Iterable[Subject] = ()) -> None:
-    """Counts a request and notes what is left for its answer. What happens `often` costs no statement each.
+def count(
+    request: Request, *, often: Sequence[Subject] = (), each: Iterable[Subject] = (), number: int = 1
+) -> None:
+    """Counts a request and notes what is left for its answer. What happens `often` costs no statement each. It counts
+    `number` times for the others.
 
     Raises `RateLimitedError`, and what the database raises.
     """
-    counts: list[Count] = []
+    counts = list(noted_counts(request._request))
     try:
         counts += [spent for subject in often if (spent := PURSES.spend(subject))]
-        counts += take(each)
+        counts += take(each, number)
     except LimitedError as error:
         counts += error.counts
         raise RateLimitedError(error.refused) from error

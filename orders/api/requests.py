@@ -13,14 +13,16 @@ from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 
 from orders.access.levels import VIEW
+from orders.api import scopes
 from orders.api.fields import OneLine, Strict, Token, Whole
 from orders.api.own_words import OwnWordsIn
-from orders.api.problems import invalid
+from orders.api.problems import ProblemError, invalid
 from orders.api.repeated_headers import is_repeated
+from orders.api.representations import order_url
 from orders.api.schema import WORKFLOW
 from orders.business import BadOrderError, OrderKind, registry
 from orders.business.own_words import OwnWords
-from orders.business.placing import NewOrder
+from orders.business.placing import CannotBePlacedError, KeyReusedError, NewOrder, ReferenceTakenError
 from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
 from orders.selectors.response_queues import queue_of
 from orders.vocabulary import TokenScope
@@ -28,6 +30,9 @@ from orders.vocabulary import TokenScope
 QUEUE_NAME = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
 ROW = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*:")
 IDEMPOTENCY_KEY = re.compile("[ -~]{1,255}")
+SENT_KEY = "[!-~]([ -~]*[!-~])?"
+"""The pattern of a key as a header has it, without the spaces around it."""
+LONGEST_KEY = 255
 
 
 KIND_HELP = "Which kind of order it is."
@@ -141,15 +146,19 @@ def reader_id(token: Any) -> int | None:
     return None if reads_all else token.user.pk
 
 
-def read_order(request: Request) -> NewOrder:
-    """The order in a request's body. Its response queue belongs to the client. Raises `ValidationError`."""
-    body: Any = request.data
+def read_order(request: Request, body: Any) -> NewOrder:
+    """The order in a request's body, or in a part of it. Its response queue belongs to the client.
+
+    Raises `ValidationError`, and `MissingScopeError` if the client may not place such an order.
+    """
     kind = _kind_of(body)
     serializer = body_of(kind.name)
     order = serializer.read(body) if serializer else _read_free(kind, body)
     original = None if serializer else data_of(body)
     common = {name: order.pop(name) for name in ("workflow", "subject", "priority", "reply_to")}
     words = OwnWords(reference=order.pop("reference"), metadata=order.pop("metadata"))
+    if common["priority"] > DEFAULT_PRIORITY:
+        scopes.require(request, TokenScope.PRIORITY)
     reply_to = queue_of(client_id(request), common["reply_to"]) if common["reply_to"] else ""
     return NewOrder(
         kind=kind,
@@ -188,6 +197,20 @@ def _read_free(kind: type[OrderKind], body: Any) -> dict[str, Any]:
 def pointer(where: str) -> str:
     """The JSON pointer to a place such as `lines[2].sku`."""
     return "".join(f"/{part}" for part in re.findall(r"[^.\[\]]+", where))
+
+
+def refusal(error: Exception) -> Exception:
+    """What tells the client why its order is refused; an error that is none of those stays as it is."""
+    if isinstance(error, CannotBePlacedError):
+        return ValidationError(error.mistakes)
+    if isinstance(error, BadOrderError):
+        return invalid(str(error), pointer=pointer(error.where))
+    if isinstance(error, KeyReusedError):
+        return ProblemError("idempotency_key_reused")
+    if isinstance(error, ReferenceTakenError):
+        first = {"id": str(error.order_id), "url": order_url(error.order_id)}
+        return ProblemError("reference_taken", members={"order": first})
+    return error
 
 
 def read_idempotency_key(request: Request) -> str | None:

@@ -44,6 +44,13 @@ def _reads(request: Request) -> Iterator[Subject]:
         yield from stranger(request)
 
 
+def subjects_of_orders(request: Request) -> Iterator[Subject]:
+    """Who is counted for the orders that a request with a token places."""
+    account = str(request.user.pk)
+    yield "orders.account", account
+    yield "orders.token", str(getattr(request.auth, "pk", "") or account)
+
+
 def _subjects(request: Request) -> Iterator[Subject]:
     page = _page(request)
     account, address = str(request.user.pk or ""), read_ip_address(request)
@@ -55,8 +62,7 @@ def _subjects(request: Request) -> Iterator[Subject]:
     if page == "callbacks:answer" and request.method == "POST" and address:
         yield "callbacks.address", address
     elif page == "api:orders" and request.method == "POST" and account:
-        yield "orders.account", account
-        yield "orders.token", str(getattr(request.auth, "pk", "") or account)
+        yield from subjects_of_orders(request)
     elif request.method not in SAFE_METHODS:
         if account and page == "api:webhook-test":
             yield "webhook_tests.account", account

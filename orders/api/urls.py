@@ -6,6 +6,8 @@ from orders.api import operator_urls, problem_pages, queue_urls, views, webhook_
 from orders.api.docs_page import Docs
 from orders.api.document import Document
 from orders.api.feed_views import Changes
+from orders.api.order_batches import OrderBatch
+from orders.api.order_quotes import OrderQuote
 from orders.api.order_stream import OrderStream
 from orders.business import registry
 
@@ -13,6 +15,8 @@ app_name = "api"
 
 version_1: list[URLPattern | URLResolver] = [
     path("orders", views.Orders.as_view(), name="orders"),
+    path("orders/batch", OrderBatch.as_view(), name="order-batch"),
+    path("orders/quote", OrderQuote.as_view(), name="order-quote"),
     path("orders/<uuid:order_id>", views.OrderDetail.as_view(), name="order"),
     path("orders/<uuid:order_id>/cancel", views.OrderCancellation.as_view(), name="order-cancel"),
     path("orders/<uuid:order_id>/events", views.OrderEvents.as_view(), name="order-events"),

@@ -7,12 +7,12 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api import documentation, representations, requests, scopes
+from orders.api import documentation, representations, requests
 from orders.api.fields import Strict, shared
 from orders.api.order_parts import list_orders, order_body, progress_body, read_parts
 from orders.api.paging import (
@@ -25,7 +25,6 @@ from orders.api.problems import ProblemError, invalid
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
-from orders.business.submissions import DEFAULT_PRIORITY
 from orders.selectors import durations
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
@@ -178,22 +177,13 @@ class UnknownRoute(APIView):
 
 def _place(request: Request) -> PlacedOrder:
     """Places the order in a request, and turns the service's refusals into problems."""
-    order = requests.read_order(request)
-    if order.priority > DEFAULT_PRIORITY:
-        scopes.require(request, TokenScope.PRIORITY)
+    order = requests.read_order(request, request.data)
     key = requests.read_idempotency_key(request)
     client = order_selectors.client_of(requests.client_id(request))
     try:
         return placing.place_order(client=client, order=order, idempotency_key=key)
-    except CannotBePlacedError as error:
-        raise ValidationError(error.mistakes) from error
-    except BadOrderError as error:
-        raise invalid(str(error), pointer=requests.pointer(error.where)) from error
-    except KeyReusedError as error:
-        raise ProblemError("idempotency_key_reused") from error
-    except ReferenceTakenError as error:
-        first = {"id": str(error.order_id), "url": representations.order_url(error.order_id)}
-        raise ProblemError("reference_taken", members={"order": first}) from error
+    except (CannotBePlacedError, BadOrderError, KeyReusedError, ReferenceTakenError) as error:
+        raise requests.refusal(error) from error
 
 
 def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:

@@ -145,6 +145,12 @@ class OrderKind:
         return request
 
     @classmethod
+    def describe_all(cls, requests: Sequence[Json]) -> Sequence[Json | Exception]:
+        """Does the same for many orders, in the order given: the data of each, or the error of one that cannot be
+        placed. A kind that looks things up should look them up once for all."""
+        return [_described(cls, request) for request in requests]
+
+    @classmethod
     def read_field(cls, name: str, value: object) -> Any:
         """Reads the new value of a field that an operator has edited, as strictly as `read`. Raises `BadOrderError`."""
         raise BadOrderError(f"{name} cannot be edited.", where=name)
@@ -201,3 +207,10 @@ class OrderKind:
             reply_to=reply_to,
             words=OwnWords(reference=reference, metadata=metadata or {}),
         )
+
+
+def _described(kind: type[OrderKind], request: Json) -> Json | Exception:
+    try:
+        return kind.describe(request)
+    except Exception as error:  # noqa: BLE001 - of this order, whatever it is; the others go on
+        return error

@@ -94,7 +94,7 @@ def post_order(*, client: str, order: NewOrder, key: str | None) -> PostedOrder:
     The one statement that writes is a transaction of its own, unless the caller has begun one.
     """
     if key is None and not order.words.reference:
-        order_id, body = uuid7(), _body(order)
+        order_id, body = uuid7(), message_today(order)
         posted_at = submissions.post(order_id=order_id, client=client, body=body)
         return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=posted_at)
     return _post_once(client, order, key)
@@ -139,11 +139,11 @@ def _post_once(client: str, order: NewOrder, key: str | None) -> PostedOrder:
     body_hash = order.fingerprint()
     reference_hash = order.words.reference_hash
     try:
-        body = _body(order)
+        body = message_today(order)
     except CannotBePlacedError:
         # What was placed stands, although it could not be placed today.
         if record := submissions.find_record(client=client, key=key, reference_hash=reference_hash):
-            return _replayed(record, body_hash)
+            return replayed(record, body_hash)
         raise
     order_id = derived_order_id(client=client, key=key or f"{_REFERENCE}{order.words.reference}")
     record = submissions.post_once(
@@ -155,11 +155,13 @@ def _post_once(client: str, order: NewOrder, key: str | None) -> PostedOrder:
         reference_hash=reference_hash,
     )
     if record.posted_at is None:
-        return _replayed(record, body_hash)
+        return replayed(record, body_hash)
     return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=record.posted_at)
 
 
-def _replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrder:
+def replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrder:
+    """The order that its key has placed already. Raises `KeyReusedError` if that was an order with another hash, and
+    `ReferenceTakenError` if another key has placed one with its reference."""
     if record.by_reference:
         raise ReferenceTakenError(record.order_id)
     if record.body_hash != body_hash:
@@ -167,10 +169,16 @@ def _replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOr
     return PostedOrder(order_id=record.order_id, replayed=True)
 
 
-def _body(order: NewOrder) -> dict[str, Any]:
-    """The message: everything about the order, as `describe` completes it today."""
+def message_today(order: NewOrder) -> dict[str, Any]:
+    """The message of an order that is placed now. Raises `CannotBePlacedError`, and `BadOrderError` as `compose`."""
+    return message_of(order, order.request if order.is_described else order.kind.describe(order.request))
+
+
+def message_of(order: NewOrder, data: Json) -> dict[str, Any]:
+    """The message: everything about an order with these data, as `describe` has completed them. Raises `BadOrderError`
+    for data that the queue could not carry."""
     return compose(
-        order.request if order.is_described else order.kind.describe(order.request),
+        data,
         workflow=order.kind.name,
         subject=order.subject,
         priority=order.priority,

@@ -17,7 +17,6 @@ from orders.vocabulary import FINISHED_STATES, Goal, Outcome, ProcessState, Step
 
 MOMENT = r"^[12]\d{3}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$"
 """A time with an offset, as the shop writes it into a submission, between the years 1000 and 2999."""
-TIMES = ("placed_after", "placed_before")
 OF_PROFILES = ("sku", "total_at_least", "total_at_most", "currency")
 """The filters by what only its kind can read of a submission."""
 

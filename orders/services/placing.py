@@ -1,11 +1,20 @@
 """Places orders of any kind for their clients (S1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from math import ceil
 from uuid import UUID
 
-from orders.business.placing import NewOrder, PostedOrder, post_order
+from django.utils import timezone
+
+from orders.business import registry
+from orders.business.batch_placing import KeyedOrder, Outcome, post_orders
+from orders.business.placing import NewOrder, PostedOrder, message_today, post_order
+from orders.fields.money import Money
 from orders.models import SubmissionMessage
-from orders.selectors.customer_order import CustomerOrder, queued_order
+from orders.selectors import durations
+from orders.selectors.customer_order import CustomerLine, CustomerOrder, queued_order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +33,44 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
     """Posts an order to the submission queue: see `post_order`, which says what is raised."""
     posted = post_order(client=client, order=order, key=idempotency_key)
     return PlacedOrder(order_id=posted.order_id, replayed=posted.replayed, view=_view(posted))
+
+
+def place_orders(*, client: str, orders: Sequence[KeyedOrder]) -> list[Outcome]:
+    """Posts many orders at once: see `post_orders`."""
+    return post_orders(client=client, orders=orders)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quote:
+    """What an order would be if it were placed now. `steps` are the names of the steps of its workflow.
+
+    `usual_seconds` is how long nine in ten of the latest orders of that workflow took at most; None if too few have
+    finished.
+    """
+
+    workflow: str
+    title: str
+    lines: Sequence[CustomerLine]
+    total: Money | None
+    promised_by: datetime | None
+    usual_seconds: int | None
+    steps: Sequence[str]
+
+
+def quote_order(order: NewOrder) -> Quote:
+    """Says what an order would be. Stores nothing. Raises what `post_order` raises, but for what is about keys."""
+    message = SubmissionMessage(order_id=UUID(int=0), body=message_today(order), posted_at=timezone.now())
+    view = queued_order(message, {})
+    usual = durations.usual_seconds().get(view.workflow)
+    return Quote(
+        workflow=view.workflow,
+        title=view.title,
+        lines=view.lines,
+        total=view.total,
+        promised_by=view.promised_by,
+        usual_seconds=None if usual is None else ceil(usual),
+        steps=[step.name for step in registry.newest_workflows()[view.workflow].steps],
+    )
 
 
 def _view(posted: PostedOrder) -> CustomerOrder | None:

@@ -31,8 +31,26 @@ class _Product(NamedTuple):
 def describe(request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the data of an order for this request at today's prices. One statement. Raises `UnknownProductError` and
     `MixedCurrenciesError`."""
+    return _priced(request, _products([line["sku"] for line in request["lines"]]))
+
+
+def describe_all(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | Exception]:
+    """Does the same for many requests, with the error of each that cannot be placed. One statement."""
+    products = _products(list({line["sku"] for request in requests for line in request["lines"]}))
+    return [_priced_or_refused(request, products) for request in requests]
+
+
+def _priced_or_refused(
+    request: Mapping[str, Any], products: Mapping[str, _Product]
+) -> dict[str, Any] | Exception:
+    try:
+        return _priced(request, products)
+    except CannotBePlacedError as error:
+        return error
+
+
+def _priced(request: Mapping[str, Any], products: Mapping[str, _Product]) -> dict[str, Any]:
     quantities = {line["sku"]: line["quantity"] for line in request["lines"]}
-    products = _products(list(quantities))
     if unknown := [sku for sku in quantities if sku not in products]:
         raise UnknownProductError(request["lines"], unknown)
     currencies = {products[sku].currency for sku in quantities}

@@ -87,6 +87,10 @@ class FulfilOrder(OrderKind):
         return pricing.describe(request)
 
     @classmethod
+    def describe_all(cls, requests: Sequence[Json]) -> Sequence[Json | Exception]:
+        return pricing.describe_all(requests)
+
+    @classmethod
     def read_field(cls, name: str, value: object) -> Any:
         return description.read_field(name, value)
 

@@ -58,7 +58,11 @@ ROOMS = {
     "orders.business": (
         *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
         *("orders.engine.intakes", "orders.engine.moving"),
-        *("orders.engine.channels.submissions", "orders.engine.runtime"),
+        *(
+            "orders.engine.channels.many_submissions",
+            "orders.engine.channels.submissions",
+            "orders.engine.runtime",
+        ),
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
@@ -124,7 +128,7 @@ ROOMS = {
         "orders.engine.runtime.sql",
         *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
     ),
-    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.holding", "sasweb.problems"),
+    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.bodies", "sasweb.holding", "sasweb.problems"),
     "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
     "orders.order_page": (*BELOW_FACES, "orders.business"),
     "orders.live": (

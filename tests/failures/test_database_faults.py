@@ -125,6 +125,33 @@ def test_a_server_killed_between_the_commit_of_an_order_and_its_answer_has_place
     _all_processed(system)
 
 
+@pytest.mark.pattern("S1", "S3", "F2", "F21")
+def test_a_server_killed_between_the_commit_of_a_batch_and_its_answer_has_placed_each_order_once(
+    system: System, shop: Shop, database: OwnDatabase
+) -> None:
+    """The client is told to try again, and each key finds its order."""
+    server = shop.serve(database.url)
+    keys = [f"batch-{number}" for number in range(20)]
+    stall = database.proxy.cut(Moment.STALL, "orders_submissionkey")
+    with ThreadPoolExecutor(1) as client:
+        posted = client.submit(shop.post_batch, server, keys)
+        until(lambda: stall.stalled, what="a commit whose answer has not reached the web")
+        database.crash()
+        first = posted.result(90)
+    assert (first.status, first.json["code"]) == (503, "unavailable")
+    database.start()
+    order_ids = dict(SubmissionKey.objects.filter(key__in=keys).values_list("key", "order_id"))
+    assert order_ids.keys() == set(keys)
+    until(lambda: shop.post_batch(server, keys).status == 200, what="the web to answer again")
+    results = shop.post_batch(server, [*keys, "batch-20"]).json["results"]
+    assert [(result["status"], result["replayed"]) for result in results] == [(202, True)] * 20 + [
+        (202, False)
+    ]
+    assert [UUID(result["order_id"]) for result in results[:20]] == [order_ids[key] for key in keys]
+    system.acknowledged += [UUID(result["order_id"]) for result in results]
+    _all_processed(system)
+
+
 @pytest.mark.pattern("V6", "V2", "F22")
 def test_a_sweep_cut_around_its_commit_recovers_a_step_once(system: System, database: OwnDatabase) -> None:
     """The supervisor reconnects and sweeps again; the step's failure is counted once for each time-out."""

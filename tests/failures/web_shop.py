@@ -1,6 +1,7 @@
 """The shop's web as real processes, and a client that places and cancels orders over REST."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +42,21 @@ class Shop:
 
     def post(self, server: Server, key: str, *, token: str = "", **changes: Any) -> Answer:
         """Posts one order with a key."""
-        lines = [{"sku": self._system.sku, "quantity": 1}]
-        body = order_body(lines=lines, **changes)
-        headers = {
-            "Authorization": f"Token {token or self.token}",
-            "Content-Type": "application/json",
-            "Idempotency-Key": key,
-        }
-        return server.request("POST", ORDERS, body=json.dumps(body).encode(), headers=headers, timeout=90)
+        headers = self._headers(token) | {"Idempotency-Key": key}
+        body = json.dumps(self._order(**changes)).encode()
+        return server.request("POST", ORDERS, body=body, headers=headers, timeout=90)
+
+    def post_batch(self, server: Server, keys: Iterable[str]) -> Answer:
+        """Posts an order for each of these keys, all at once."""
+        batch = {"orders": [{"idempotency_key": key, "order": self._order()} for key in keys]}
+        body = json.dumps(batch).encode()
+        return server.request("POST", f"{ORDERS}/batch", body=body, headers=self._headers(), timeout=90)
+
+    def _order(self, **changes: Any) -> dict[str, Any]:
+        return order_body(lines=[{"sku": self._system.sku, "quantity": 1}], **changes)
+
+    def _headers(self, token: str = "") -> dict[str, str]:
+        return {"Authorization": f"Token {token or self.token}", "Content-Type": "application/json"}
 
     def cancel(self, server: Server, order_id: str) -> Answer:
         """Cancels an order."""

@@ -26,8 +26,8 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
     if case.meta is None:
         return
     if _fits(case, ParameterLocation.BODY) and isinstance(case.body, dict):
-        for line, sku in zip(case.body.get("lines", ()), SKUS, strict=False):
-            line["sku"] = sku
+        for order in (case.body, *(item["order"] for item in case.body.get("orders", ()))):
+            _fit(order)
         if "result" in case.body:
             case.body["result"]["finding"] = "copper"
         if "since" in case.body:
@@ -36,8 +36,6 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
             case.body["url"] = "https://receiver.invalid/"
         if "choice" in case.body:
             case.body["choice"] = "accept"
-        if case.body.get("workflow") == "analyse-sample":
-            case.body |= SAMPLE
     if _fits(case, ParameterLocation.QUERY) and "wait" in case.query:
         case.query["wait"] = int(case.query["wait"]) % 2
     if case.query and "fields" in case.query and _names_members(case):
@@ -47,6 +45,14 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
     if _fits(case, ParameterLocation.PATH) and not is_followed and number % 2:
         for place, name in re.findall(r"([^/]+/\{(\w+)\})", case.operation.path):
             case.path_parameters[name] = PLACES[place][number // 2 % len(PLACES[place])]
+
+
+def _fit(order: dict[str, Any]) -> None:
+    """Has an order be about products that there are, or about a sample."""
+    for line, sku in zip(order.get("lines", ()), SKUS, strict=False):
+        line["sku"] = sku
+    if order.get("workflow") == "analyse-sample":
+        order |= SAMPLE
 
 
 def _fits(case: Any, location: ParameterLocation) -> bool:

@@ -58,9 +58,25 @@ KEYS = (
     Mutant(
         name="an-order-placed-again-while-it-is-there",
         path=f"{CHANNELS}/submissions.py",
-        old="             WHERE NOT {_IS_ANYWHERE}\n         RETURNING",
+        old="             WHERE NOT {IS_ANYWHERE}\n         RETURNING",
         new="         RETURNING",
         test="tests/store/test_submissions.py::test_an_order_that_is_anywhere_is_not_posted_again_although_its_key_is_lost",
+    ),
+    Mutant(
+        name="an-order-of-many-placed-again-while-it-is-there",
+        path=f"{CHANNELS}/many_submissions.py",
+        old="             WHERE NOT {IS_ANYWHERE}\n",
+        new="",
+        test="tests/store/test_posting_many.py"
+        "::test_an_order_that_is_there_although_the_record_of_its_key_is_lost_is_not_posted_again",
+    ),
+    Mutant(
+        name="keys-taken-in-any-order",
+        path=f"{CHANNELS}/many_submissions.py",
+        old="             ORDER BY client, key\n",
+        new="",
+        test="tests/store/test_posting_many.py"
+        "::test_two_with_the_same_keys_in_opposite_order_never_wait_in_a_circle",
     ),
     Mutant(
         name="a-reused-key-is-a-refusal",

@@ -8,11 +8,13 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from uuid_utils.compat import uuid7
 
 from orders.engine import alerts, state_store
 from orders.engine.branches import item_name
 from orders.engine.channels import leases as request_leases
 from orders.engine.channels import oldest_requests, replies, requests, submissions, suspects, unheld
+from orders.engine.channels.many_submissions import KeyedSubmission, post_many
 from orders.engine.circuits.store import unavailable_agents
 from orders.engine.rows import ProcessRow
 from orders.engine.runtime.sql import database_now, fetch, run
@@ -214,6 +216,14 @@ def test_a_used_idempotency_key_or_reference_is_found_by_its_index() -> None:
         {"one_order_per_key", "one_order_per_reference"},
         set(),
     )
+
+
+def test_many_idempotency_keys_and_the_places_of_their_orders_are_found_by_indexes() -> None:
+    used = [KeyedSubmission(order, "guest", {}, str(n), "") for n, order in enumerate(some_orders(50), 1)]
+    new = [KeyedSubmission(uuid7(), "guest", {}, f"new {n}", "") for n in range(100)]
+    posting, lookup = plans_of(lambda: post_many([*used, *new]))
+    assert posting.scanned_whole == set()
+    assert (lookup.indexes, lookup.scanned_whole) == ({"one_order_per_key", "one_order_per_reference"}, set())
 
 
 @pytest.mark.parametrize("number", [1, 200])

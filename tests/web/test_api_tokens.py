@@ -103,7 +103,7 @@ def test_a_scope_gives_nothing_that_the_account_may_not_do() -> None:
 def test_every_view_that_acts_names_its_scope() -> None:
     views = [pattern.callback.cls for pattern in version_1]
     acting = [view for view in views if {"post", "put", "patch", "delete"} & set(dir(view))]
-    assert len(acting) == 12
+    assert len(acting) == 14
     assert [view for view in acting if getattr(view, "scope", READ) is READ] == []
 
 
@@ -133,7 +133,7 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
         for operation in operations.values()
     }
     assert {name for name, scope in scopes.items() if scope == "orders"} == {
-        *("place_order", "cancel_order", "pay_for_order", "delete_message")
+        *("place_order", "place_orders", "quote_order", "cancel_order", "pay_for_order", "delete_message")
     }
     assert {name for name, scope in scopes.items() if scope == "compensate"} == {
         *("resubmit_alert_group", "compensate_order")

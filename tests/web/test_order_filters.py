@@ -79,6 +79,7 @@ def fill(customer: Any) -> None:
         archived = ArchivedOrder.objects.get(pk=order_id)
         archived.placed_at = ago(ages[3 * number])
         archived.document["order"]["placed_at"] = archived.placed_at.isoformat()
+        archived.document["events"][-1]["at"] = ago(ages[39 - 6 * number]).isoformat()
         archived.save()
     for number in range(12):
         submit(customer, number, ages[2 * number + 1])
@@ -113,10 +114,10 @@ def submit(customer: Any, number: int, age: float) -> None:
             body=body,
             reason="no",
             posted_at=ago(age),
-            set_aside_at=ago(age - 9),
+            set_aside_at=ago(age / 3),
         )
     if number % 3 == 0:
-        happen(order_id, ago(age - 90))
+        happen(order_id, ago(age / 2))
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
         "subject": "",
         "reference": "",
         "metadata": {},
+        "version": "0-pending",
         "title": "2 × Tidal Lines, 1 × First Sun",
         "state": "pending",
         "goal": "complete",

@@ -116,6 +116,19 @@ def test_ten_megabytes_are_refused_and_not_kept(
     assert workers_memory(server) - before < 5 * MIB
 
 
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["with a length", "in chunks"])
+def test_a_batch_may_be_larger_than_any_other_body(
+    server: Server, signed: dict[str, str], is_chunked: bool
+) -> None:
+    batch = json.dumps({"orders": [{"idempotency_key": "a", "order": BODY}]}).encode()
+    for size, status in ((768 * 1024, 200), (768 * 1024 + 1, 413)):
+        padded = batch.ljust(size)
+        body = [padded[start : start + 65_536] for start in range(0, size, 65_536)] if is_chunked else padded
+        answer = server.request("POST", f"{ORDERS}/batch", body=body, headers={**JSON, **signed})
+        assert answer.status == status
+    assert SubmissionMessage.objects.count() == 1
+
+
 def test_a_client_that_announces_too_large_a_body_is_refused_before_it_sends_it(
     server: Server, signed: dict[str, str]
 ) -> None:

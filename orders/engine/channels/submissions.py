@@ -1,7 +1,7 @@
 """The submission queue (S1–S3): orders on their way in, and those that can never be inserted."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -25,6 +25,14 @@ class IdempotencyRecord(NamedTuple):
     by_reference: bool = False
 
 
+class UsedWords(NamedTuple):
+    """What a client may have used before: an idempotency key and the hash of a reference, or one of them."""
+
+    client: str
+    key: str | None
+    reference_hash: str | None
+
+
 def post(*, order_id: UUID, client: str, body: Json) -> datetime:
     """Puts one order on the submission queue, and wakes the submission role. Returns when, by the database's clock.
 
@@ -46,7 +54,7 @@ def post(*, order_id: UUID, client: str, body: Json) -> datetime:
     return posted_at
 
 
-_IS_ANYWHERE = """(
+IS_ANYWHERE = """(
             EXISTS (SELECT FROM orders_submissionmessage AS queued WHERE queued.order_id = placed.order_id)
             OR EXISTS (SELECT FROM orders_orderprocess AS process WHERE process.order_id = placed.order_id)
             OR EXISTS (SELECT FROM orders_setaside AS aside
@@ -82,7 +90,7 @@ def post_once(
             INSERT INTO orders_submissionmessage (order_id, client, body)
             SELECT order_id, client, %s::jsonb
               FROM placed
-             WHERE NOT {_IS_ANYWHERE}
+             WHERE NOT {IS_ANYWHERE}
          RETURNING posted_at
         )
         SELECT posted_at, pg_notify(%s::text, %s::text)
@@ -91,7 +99,7 @@ def post_once(
         [client, key, reference_hash, body_hash, order_id, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
     if rows:
-        posted_at = rows[0][0] or _post_if_gone(order_id, client, body)
+        posted_at = rows[0][0] or post_if_gone(order_id, client, body)
         is_known = posted_at is None and key is None
         return IdempotencyRecord(order_id, body_hash, posted_at=posted_at, by_reference=is_known)
     record = find_record(client=client, key=key, reference_hash=reference_hash)
@@ -107,7 +115,7 @@ def post_once(
     return record
 
 
-def _post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
+def post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
     """Posts an order that was there a moment ago, unless it still is: its record may have been new because retention
     was just deleting it with its order, which the snapshot of that statement still had."""
     rows = fetch(
@@ -115,7 +123,7 @@ def _post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
         INSERT INTO orders_submissionmessage (order_id, client, body)
         SELECT order_id, client, body
           FROM (VALUES (%s::uuid, %s::text, %s::jsonb)) AS placed (order_id, client, body)
-         WHERE NOT {_IS_ANYWHERE}
+         WHERE NOT {IS_ANYWHERE}
      RETURNING posted_at, pg_notify(%s::text, %s::text)
         """,
         [order_id, client, json.dumps(body), Topic.SUBMISSION.channel, ""],
@@ -128,24 +136,39 @@ def find_record(
 ) -> IdempotencyRecord | None:
     """Finds what this client has posted with an idempotency key or, if it has not used that, with a reference. Returns
     None if it has used neither."""
+    words = UsedWords(client, key, reference_hash)
+    return find_records([words]).get(words)
+
+
+def find_records(words: Iterable[UsedWords]) -> dict[UsedWords, IdempotencyRecord]:
+    """Finds what `find_record` finds, of many. What has not been used is left out. One statement, or none without
+    words."""
+    used = list(words)
+    if not used:
+        return {}
     rows = fetch(
         """
-        SELECT order_id, body_hash, false AS by_reference
-          FROM orders_submissionkey
-         WHERE client = %(client)s::text AND key = %(key)s::text
-         UNION ALL
-        SELECT order_id, body_hash, true
-          FROM orders_submissionkey
-         WHERE client = %(client)s::text AND reference_hash = %(reference_hash)s::text
-         ORDER BY by_reference
-         LIMIT 1
+        SELECT used.number, record.order_id, record.body_hash, record.by_reference
+          FROM unnest(%s::text[], %s::text[], %s::text[])
+               WITH ORDINALITY AS used (client, key, reference_hash, number),
+               LATERAL (
+               SELECT order_id, body_hash, false AS by_reference
+                 FROM orders_submissionkey
+                WHERE client = used.client AND key = used.key
+                UNION ALL
+               SELECT order_id, body_hash, true
+                 FROM orders_submissionkey
+                WHERE client = used.client AND reference_hash = used.reference_hash
+                ORDER BY by_reference
+                LIMIT 1
+               ) AS record
         """,
-        {"client": client, "key": key, "reference_hash": reference_hash},
+        list(map(list, zip(*used, strict=True))),
     )
-    if not rows:
-        return None
-    order_id, body_hash, by_reference = rows[0]
-    return IdempotencyRecord(order_id, body_hash, by_reference=by_reference)
+    return {
+        used[number - 1]: IdempotencyRecord(order_id, body_hash, by_reference=by_reference)
+        for number, order_id, body_hash, by_reference in rows
+    }
 
 
 NAMED = "coalesce(body ->> 'workflow', %(unnamed)s::text)"

@@ -1,0 +1,122 @@
+"""Posts many orders to the submission queue at once, each whatever becomes of the others (S1, S3)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from orders.business.kinds import OrderKind
+from orders.business.order_ids import derived_order_id
+from orders.business.placing import (
+    CannotBePlacedError,
+    KeyReusedError,
+    NewOrder,
+    PostedOrder,
+    ReferenceTakenError,
+    message_of,
+    replayed,
+)
+from orders.business.reading import BadOrderError
+from orders.engine.channels.many_submissions import KeyedSubmission, post_many
+from orders.engine.channels.submissions import IdempotencyRecord, UsedWords, find_records
+from orders.engine.contracts import Json
+from orders.engine.runtime.sql import is_database_trouble
+
+
+class KeyedOrder(NamedTuple):
+    """An order with the idempotency key that its client gave it."""
+
+    key: str
+    order: NewOrder
+
+
+Outcome: TypeAlias = PostedOrder | Exception
+"""What `post_order` returns or raises."""
+
+
+def post_orders(*, client: str, orders: Sequence[KeyedOrder]) -> list[Outcome]:
+    """Posts orders as `post_order` does, one after the other, and says of each what that would have returned or raised.
+
+    All that are new are posted in one transaction. Takes a few statements, and those of their kinds. Raises what the
+    database raises: then no order is posted, unless the connection was lost while it committed.
+    """
+    messages = _messages([order for _, order in orders])
+    posts: dict[str, KeyedSubmission] = {}
+    for (key, order), message in zip(orders, messages, strict=True):
+        if not isinstance(message, Exception) and key not in posts:
+            order_id = derived_order_id(client=client, key=key)
+            posts[key] = KeyedSubmission(
+                order_id, client, message, key, order.fingerprint(), order.words.reference_hash
+            )
+    records = dict(zip(posts, post_many(list(posts.values())), strict=True))
+    refused = [
+        UsedWords(client, key, order.words.reference_hash) for key, order in orders if key not in posts
+    ]
+    records |= {words.key or "": record for words, record in find_records(refused).items()}
+    return _outcomes(orders, messages, records)
+
+
+def _outcomes(
+    orders: Sequence[KeyedOrder],
+    messages: Sequence[Json | Exception],
+    records: Mapping[str, IdempotencyRecord],
+) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    placed = {key: record for key, record in records.items() if record.posted_at is None}
+    for (key, order), message in zip(orders, messages, strict=True):
+        if isinstance(message, Exception):
+            # What was placed stands, although it could not be placed today.
+            is_placed = key in placed and isinstance(message, CannotBePlacedError)
+            outcomes.append(_replayed(order, placed[key]) if is_placed else message)
+        elif key in placed:
+            outcomes.append(_replayed(order, placed[key]))
+        else:
+            placed[key] = records[key]
+            record = records[key]
+            outcomes.append(
+                PostedOrder(
+                    order_id=record.order_id, replayed=False, body=message, posted_at=record.posted_at
+                )
+            )
+    return outcomes
+
+
+def _replayed(order: NewOrder, record: IdempotencyRecord) -> Outcome:
+    try:
+        return replayed(record, order.fingerprint())
+    except (KeyReusedError, ReferenceTakenError) as error:
+        return error
+
+
+def _messages(orders: Sequence[NewOrder]) -> list[Json | Exception]:
+    """The message of each order, or why it has none."""
+    numbers: dict[type[OrderKind], list[int]] = defaultdict(list)
+    for number, order in enumerate(orders):
+        numbers[order.kind].append(number)
+    messages: dict[int, Json | Exception] = {}
+    for kind, own in numbers.items():
+        described = _describe_all(kind, [orders[number].request for number in own])
+        messages |= {
+            number: _message(orders[number], data) for number, data in zip(own, described, strict=True)
+        }
+    return [messages[number] for number in range(len(orders))]
+
+
+def _describe_all(kind: type[OrderKind], requests: Sequence[Json]) -> Sequence[Json | Exception]:
+    """What a kind makes of its own orders. If it fails altogether, that is no mistake of the others."""
+    try:
+        described = kind.describe_all(requests)
+    except Exception as error:  # noqa: BLE001 - of this kind, whatever it is; the others go on
+        described = [error] * len(requests)
+    for data in described:
+        if isinstance(data, Exception) and is_database_trouble(data):
+            raise data
+    return described
+
+
+def _message(order: NewOrder, data: Json | Exception) -> Json | Exception:
+    if isinstance(data, Exception):
+        return data
+    try:
+        return message_of(order, data)
+    except BadOrderError as error:
+        return error

@@ -1,0 +1,355 @@
+"""`POST orders/batch`: each order as if it had been sent alone, all of them in one transaction."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from orders.api.problems import PROBLEMS
+from orders.models import Order, SubmissionKey, SubmissionMessage
+from orders.shop.models import Product
+from orders.vocabulary import TokenScope
+from tests.support.businesses import Bakery, Oven, business
+from tests.support.order_bodies import TOTAL, order_body
+from tests.support.people import api_client, token_of
+from tests.support.two_sessions import all_at_once
+from tests.web.conftest import Limits
+from tests.web.helpers import ORDERS, assert_problem, mistakes, place, run_submission
+from tests.web.test_placing_orders import BAD
+
+BATCH = f"{ORDERS}/batch"
+MOST = 100
+
+
+def item(key: str, **changes: Any) -> dict[str, Any]:
+    return {"idempotency_key": key, "order": order_body(**changes)}
+
+
+def post(client: APIClient, *items: Any) -> list[dict[str, Any]]:
+    """The results of a batch, one for each of its orders."""
+    response = client.post(BATCH, json.dumps({"orders": items}), content_type="application/json")
+    assert response.status_code == 200, response.content
+    results: list[dict[str, Any]] = response.json()["results"]
+    assert len(results) == len(items)
+    for result in results:
+        if result["status"] == 202:
+            assert result.keys() == {"idempotency_key", "status", "order_id", "replayed", "links"}
+            assert result["links"] == {"self": f"{ORDERS}/{result['order_id']}"}
+        else:
+            assert result.keys() - {"idempotency_key"} == {"status", "problem"}
+            problem = result["problem"]
+            assert problem["status"] == result["status"] == PROBLEMS[problem["code"]].status
+            assert problem["request_id"] == response.headers["X-Request-ID"]
+    return results
+
+
+def outcomes(results: Sequence[dict[str, Any]]) -> list[tuple[int, object]]:
+    """The status of each, and whether it was replayed or which problem there was."""
+    return [
+        (result["status"], result["replayed"] if result["status"] == 202 else result["problem"]["code"])
+        for result in results
+    ]
+
+
+@pytest.mark.pattern("S1", "Q2")
+def test_each_order_is_on_the_queue_in_the_order_of_the_batch(ada: APIClient) -> None:
+    results = post(ada, *(item(f"k{number}", priority=number, reply_to="shop.1") for number in range(3)))
+    assert [result["idempotency_key"] for result in results] == ["k0", "k1", "k2"]
+    messages = SubmissionMessage.objects.order_by("id")
+    assert [str(message.order_id) for message in messages] == [result["order_id"] for result in results]
+    assert {(message.client, message.body["reply_to"]) for message in messages} == {
+        (f"user:{ada.user.pk}", f"user:{ada.user.pk}/shop.1")
+    }
+    assert [message.body["priority"] for message in messages] == [0, 1, 2]
+    shown = ada.get(results[1]["links"]["self"]).json()
+    assert (shown["state"], shown["total"]["amount"]) == ("pending", TOTAL)
+    run_submission()
+    assert Order.objects.count() == 3
+
+
+def test_each_order_stands_alone(ada: APIClient) -> None:
+    results = post(
+        ada,
+        item("good"),
+        item("bad", email="nobody"),
+        item("unknown", lines=[{"sku": "first-sun", "quantity": 1}, {"sku": "no", "quantity": 1}]),
+        7,
+        {"order": order_body()},
+        item(" spaced"),
+        {"idempotency_key": "empty", "order": None},
+        item("other", workflow="bake"),
+        item("good too"),
+    )
+    assert [result["status"] for result in results] == [202, *[400] * 7, 202]
+    assert [result.get("idempotency_key") for result in results] == [
+        *("good", "bad", "unknown", None, None, None, None, "other", "good too")
+    ]
+    problems = [result["problem"] for result in results[1:-1]]
+    assert [[error["pointer"] for error in problem["errors"]] for problem in problems] == [
+        ["/orders/1/order/email"],
+        ["/orders/2/order/lines/1/sku"],
+        ["/orders/3"],
+        ["/orders/4/idempotency_key"],
+        ["/orders/5/idempotency_key"],
+        ["/orders/6/order"],
+        ["/orders/7/order/workflow"],
+    ]
+    assert SubmissionMessage.objects.count() == 2
+
+
+def test_every_mistake_is_the_one_of_a_single_post(ada: APIClient) -> None:
+    bodies = [order_body(**changes) for changes, _ in BAD]
+    results = post(ada, *({"idempotency_key": f"k{n}", "order": body} for n, body in enumerate(bodies)))
+    for number, (body, result) in enumerate(zip(bodies, results, strict=True)):
+        single = ada.post(ORDERS, json.dumps(body), content_type="application/json").json()
+        problem = result["problem"]
+        for error in single["errors"]:
+            error["pointer"] = f"/orders/{number}/order{error['pointer']}"
+        assert problem == {**single, "request_id": problem["request_id"]}
+    assert not SubmissionMessage.objects.exists()
+
+
+def test_only_an_order_of_a_higher_priority_needs_the_scope_for_it(catalogue: None, ada: APIClient) -> None:
+    client = api_client(token_of(ada.user, TokenScope.ORDERS))
+    results = post(client, item("a"), item("b", priority=6), item("c", priority=5))
+    assert outcomes(results) == [(202, False), (403, "scope_missing"), (202, False)]
+    assert results[1]["problem"]["needed_scope"] == "priority"
+    reader = api_client(token_of(ada.user, TokenScope.READ))
+    assert_problem(reader.post(BATCH, {"orders": [item("a")]}), "scope_missing")
+
+
+# Keys.
+
+
+@pytest.mark.pattern("S3", "F3", "F4")
+def test_a_key_that_comes_again_in_a_batch_is_treated_as_in_one_post_after_the_other(ada: APIClient) -> None:
+    results = post(
+        ada,
+        item("a", email="nobody"),
+        item("b", lines=[{"sku": "sold-out", "quantity": 1}]),
+        *(item("a"), item("b"), item("a"), item("b", priority=6)),
+        item("b", lines=[{"sku": "sold-out", "quantity": 1}]),
+    )
+    assert outcomes(results) == [
+        *((400, "validation_failed"), (400, "validation_failed")),
+        *((202, False), (202, False), (202, True), (422, "idempotency_key_reused")),
+        (422, "idempotency_key_reused"),
+    ]
+    assert results[2]["order_id"] == results[4]["order_id"]
+    assert SubmissionMessage.objects.count() == 2
+
+
+@pytest.mark.pattern("S3")
+def test_a_reference_is_taken_by_the_first_of_a_batch_and_by_what_was_placed_before(ada: APIClient) -> None:
+    before = place(ada, reference="before")
+    results = post(
+        ada,
+        item("a", reference="twice", metadata={"cart": "7"}),
+        item("b", reference="twice"),
+        item("c", reference="before"),
+        item("d", reference="once"),
+    )
+    assert outcomes(results) == [
+        (202, False),
+        (409, "reference_taken"),
+        (409, "reference_taken"),
+        (202, False),
+    ]
+    first, second, third, _ = results
+    assert second["problem"]["order"] == {"id": first["order_id"], "url": first["links"]["self"]}
+    assert third["problem"]["order"]["id"] == before["id"]
+    assert ada.get(first["links"]["self"]).json()["metadata"] == {"cart": "7"}
+    again = post(
+        ada,
+        item("a", reference="twice", metadata={"cart": "7"}),
+        item("d", reference="once"),
+        item("b", reference="b"),
+    )
+    assert outcomes(again) == [(202, True), (202, True), (202, False)]
+
+
+def test_a_batch_that_is_repeated_is_replayed_wherever_its_orders_are(ada: APIClient) -> None:
+    items = [item(f"k{number}") for number in range(5)]
+    first = post(ada, *items)
+    assert outcomes(post(ada, *items)) == [(202, True)] * 5
+    run_submission()
+    again = post(ada, *items, item("new"))
+    assert outcomes(again) == [(202, True)] * 5 + [(202, False)]
+    assert [result["order_id"] for result in again[:5]] == [result["order_id"] for result in first]
+    assert (Order.objects.count(), SubmissionMessage.objects.count()) == (5, 1)
+
+
+@pytest.mark.pattern("S3")
+def test_a_key_is_the_same_in_a_batch_and_in_a_single_post(ada: APIClient, bob: APIClient) -> None:
+    single = place(ada, key="a")
+    results = post(ada, item("a"), item("a", priority=6), item("b"))
+    assert outcomes(results) == [(202, True), (422, "idempotency_key_reused"), (202, False)]
+    assert results[0]["order_id"] == single["id"]
+    again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "b"})
+    assert (again.json()["id"], again["Idempotent-Replayed"]) == (results[2]["order_id"], "true")
+    assert outcomes(post(bob, item("a"))) == [(202, False)]
+
+
+@pytest.mark.pattern("F35")
+def test_orders_that_are_there_although_the_records_of_their_keys_are_lost_are_replayed(
+    ada: APIClient,
+) -> None:
+    items = [item("a"), item("b")]
+    first = post(ada, *items)
+    run_submission()
+    SubmissionKey.objects.all().delete()
+    again = post(ada, *items)
+    assert [result["order_id"] for result in again] == [result["order_id"] for result in first]
+    assert not SubmissionMessage.objects.exists()
+
+
+def test_what_was_placed_stands_although_it_could_not_be_placed_today(ada: APIClient) -> None:
+    post(ada, item("a"))
+    Product.objects.filter(sku="first-sun").update(is_listed=False)
+    results = post(ada, item("a"), item("b"), item("a", priority=6))
+    assert outcomes(results) == [
+        *((202, True), (400, "validation_failed"), (422, "idempotency_key_reused")),
+    ]
+
+
+@pytest.mark.pattern("S3", "F3")
+@pytest.mark.django_db(transaction=True)
+def test_the_same_batch_many_times_at_once_beside_single_posts_places_each_order_once(ada: APIClient) -> None:
+    items = [item(f"k{number}") for number in range(40)]
+
+    def act(number: int) -> list[tuple[str, bool]]:
+        client = api_client(ada.token)
+        if number % 2:
+            own = items[::-1] if number % 4 == 1 else items
+            return [(result["order_id"], result["replayed"]) for result in post(client, *own)]
+        answers = [
+            client.post(ORDERS, order_body(), headers={"Idempotency-Key": f"k{n}"})
+            for n in range(number, 40, 8)
+        ]
+        return [(answer.json()["id"], "Idempotent-Replayed" in answer) for answer in answers]
+
+    answers = [answer for part in all_at_once(8, act) for answer in part]
+    assert len({order_id for order_id, _ in answers}) == 40
+    assert sum(not replayed for _, replayed in answers) == 40
+    assert SubmissionMessage.objects.count() == 40
+
+
+# What it costs.
+
+
+def statements(client: APIClient, number: int, prefix: str) -> list[str]:
+    items = [item(f"{prefix}{n}") for n in range(number)]
+    with CaptureQueriesContext(connection) as queries:
+        post(client, *items)
+    return [query["sql"] for query in queries]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hundred_orders_take_as_many_statements_as_one_and_a_single_transaction(ada: APIClient) -> None:
+    statements(ada, 1, "first ")
+    token, posts, limits, products, placing = statements(ada, MOST, "many ")
+    assert "orders_apitoken" in token
+    assert "orders_bucket" in posts and "orders_bucket" in limits
+    assert "orders_product" in products
+    assert "orders_submissionkey" in placing and "orders_submissionmessage" in placing
+    assert SubmissionMessage.objects.count() == MOST + 1
+    replayed = statements(ada, MOST, "many ")
+    assert len(replayed) == 6  # and the records of the keys
+    assert SubmissionMessage.objects.count() == MOST + 1
+
+
+def test_a_batch_counts_as_often_as_it_has_orders(ada: APIClient, only: Limits) -> None:
+    only(orders__account=10, orders__token=5)
+    response = ada.post(BATCH, {"orders": [item("a"), item("b"), item("c")]})
+    assert response["RateLimit-Policy"] == '"orders.account";q=10;w=3600, "orders.token";q=5;w=3600'
+    assert [part.split(";")[1] for part in response["RateLimit"].split(", ")] == ["r=7", "r=2"]
+    refused = ada.post(BATCH, {"orders": [item("d"), item("e"), item("f")]})
+    assert_problem(refused, "rate_limited")
+    assert 600 < int(refused["Retry-After"]) <= 720  # until there are three
+    assert SubmissionMessage.objects.count() == 3
+    assert outcomes(post(ada, item("d"), item("e"))) == [(202, False)] * 2
+
+
+def test_a_batch_of_more_than_a_limit_allows_at_once_uses_it_up_for_longer(
+    ada: APIClient, only: Limits
+) -> None:
+    only(orders__account=2)
+    assert outcomes(post(ada, *(item(f"k{n}") for n in range(6)))) == [(202, False)] * 6
+    refused = ada.post(BATCH, {"orders": [item("a")]})
+    assert 7 * 1_800 - 3_600 - 60 < int(refused["Retry-After"]) <= 7 * 1_800 - 3_600
+    assert_problem(ada.post(ORDERS, order_body()), "rate_limited")
+
+
+def test_a_batch_that_cannot_be_read_counts_as_one_post(ada: APIClient, only: Limits) -> None:
+    only(orders__account=2, posts__account=1)
+    assert_problem(ada.post(BATCH, b"{", content_type="application/json"), "malformed_request")
+    assert_problem(ada.post(BATCH, b"{", content_type="application/json"), "rate_limited")
+
+
+# The batch as a whole.
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ({}, ["/orders"]),
+        ({"orders": []}, ["/orders"]),
+        ({"orders": {}}, ["/orders"]),
+        ({"orders": None}, ["/orders"]),
+        ({"orders": [{}] * 101}, ["/orders"]),
+        ({"orders": [{}], "colour": "red"}, ["/colour"]),
+        ([], [""]),
+        (None, [""]),
+    ],
+    ids=str,
+)
+def test_a_body_that_is_no_batch_is_refused(ada: APIClient, body: Any, places: list[str]) -> None:
+    assert mistakes(ada.post(BATCH, json.dumps(body), content_type="application/json")) == places
+
+
+def test_a_batch_may_have_768_kib_and_nothing_else_so_much(ada: APIClient) -> None:
+    limit = 768 * 1024
+    fits = json.dumps({"orders": [item("a")]}).ljust(limit)
+    assert ada.post(BATCH, fits, content_type="application/json").status_code == 200
+    for url, body in ((BATCH, f"{fits} "), (ORDERS, fits), (f"{BATCH}/", fits), (f"{ORDERS}/quote", fits)):
+        response = ada.post(url, body, content_type="application/json")
+        assert response.status_code == (404 if url.endswith("/") else 413), url
+
+
+def test_every_order_may_be_refused(ada: APIClient) -> None:
+    assert outcomes(post(ada, *[item("a", email="x")] * MOST)) == [(400, "validation_failed")] * MOST
+
+
+# Several kinds of order.
+
+
+class Oversleeping(Bakery):
+    """A bakery that cannot say what a cake is made of."""
+
+    @classmethod
+    def describe(cls, request: Any) -> Any:
+        if request["cake"] == "burnt":
+            raise RuntimeError("no cake")
+        return request
+
+
+@pytest.fixture
+def bakery(settings: Any) -> Iterator[None]:
+    with business(settings, kinds=[Oversleeping], agents=[Oven()]):
+        yield
+
+
+@pytest.mark.pattern("C4")
+@pytest.mark.usefixtures("bakery")
+def test_a_kind_that_fails_at_one_order_fails_none_of_the_others(ada: APIClient) -> None:
+    def cake(key: str, name: str) -> dict[str, Any]:
+        return {"idempotency_key": key, "order": {"workflow": "bake", "cake": name}}
+
+    results = post(ada, item("a"), cake("b", "burnt"), cake("c", "walnut"), item("d"))
+    assert outcomes(results) == [(202, False), (500, "internal_error"), (202, False), (202, False)]
+    workflows = SubmissionMessage.objects.order_by("id").values_list("body__workflow", flat=True)
+    assert list(workflows) == ["fulfil-order", "bake", "fulfil-order"]
