@@ -35,7 +35,7 @@ PATIENCE = timedelta(days=3)
 """How long a message is tried before its endpoint is disabled."""
 LEASE = 60.0
 """Seconds for which a sender has a message to itself: far longer than one attempt can take."""
-AT_ONCE = 4
+AT_ONCE = 10
 """Messages that one endpoint is sent at a time. One that did not take the last one is sent a single one."""
 LOGGED = 10
 """Attempts that the log of a message keeps."""
@@ -135,41 +135,53 @@ def claim(*, limit: int) -> Sequence[Assignment]:
     ]
 
 
-def record(assignment: Assignment, attempt: Attempt) -> None:
-    """Writes the end of an attempt, unless the lease has lapsed and another sender has the message now."""
+def record(endpoint_id: UUID, ends: Sequence[tuple[Assignment, Attempt]]) -> None:
+    """Writes how attempts at one endpoint ended, in this order and in one transaction. One whose lease has lapsed is
+    not written, as another sender has the message now."""
     with transaction.atomic():
-        endpoint = lock(assignment.endpoint_id)
-        delivery = (
-            WebhookDelivery.objects.select_for_update(no_key=True)
-            .filter(pk=assignment.delivery_id, state=DeliveryState.SENDING, due_at=assignment.leased_until)
-            .first()
-        )
-        if endpoint is None or delivery is None:
-            log.warning("lease lapsed while sending", action="deliver", delivery=assignment.delivery_id)
-            return
+        endpoint = lock(endpoint_id)
+        rows = WebhookDelivery.objects.select_for_update(no_key=True).order_by("id")
+        deliveries = rows.in_bulk([assignment.delivery_id for assignment, _ in ends]) if endpoint else {}
         now = database_now()
-        delivery.log = [*delivery.log, attempt.as_json()][-LOGGED:]
-        if attempt.is_success:
-            delivery.state, delivery.due_at, delivery.delivered_at = DeliveryState.DELIVERED.value, None, now
-        else:
-            wait = full_jitter(delivery.attempts, first=FIRST_WAIT, cap=LONGEST_WAIT)
-            delivery.state, delivery.due_at = DeliveryState.QUEUED.value, now + timedelta(seconds=wait)
-        delivery.save(update_fields=["state", "due_at", "delivered_at", "log"])
-        _note(endpoint, delivery, attempt, now)
-        bring_forward(endpoint.pk, [delivery.order_id])
+        changed = []
+        for assignment, attempt in ends:
+            delivery = deliveries.get(assignment.delivery_id)
+            if endpoint is None or delivery is None or not _has_lease(assignment, delivery):
+                log.warning("lease lapsed while sending", action="deliver", delivery=assignment.delivery_id)
+                continue
+            _end(delivery, attempt, now)
+            _note(endpoint, delivery, attempt, now)
+            changed.append(delivery)
+        if endpoint is None or not changed:
+            return
+        WebhookDelivery.objects.bulk_update(changed, ["state", "due_at", "delivered_at", "log"])
+        endpoint.save(update_fields=["failing_since", "disabled_at", "disabled_reason"])
+        bring_forward(endpoint.pk, {delivery.order_id for delivery in changed})
+
+
+def _has_lease(assignment: Assignment, delivery: WebhookDelivery) -> bool:
+    return delivery.state == DeliveryState.SENDING and delivery.due_at == assignment.leased_until
+
+
+def _end(delivery: WebhookDelivery, attempt: Attempt, now: datetime) -> None:
+    """Sets what an attempt has made of its message."""
+    delivery.log = [*delivery.log, attempt.as_json()][-LOGGED:]
+    if attempt.is_success:
+        delivery.state, delivery.due_at, delivery.delivered_at = DeliveryState.DELIVERED.value, None, now
+    else:
+        wait = full_jitter(delivery.attempts, first=FIRST_WAIT, cap=LONGEST_WAIT)
+        delivery.state, delivery.due_at = DeliveryState.QUEUED.value, now + timedelta(seconds=wait)
 
 
 def _note(endpoint: WebhookEndpoint, delivery: WebhookDelivery, attempt: Attempt, now: datetime) -> None:
-    """Notes on the endpoint how the attempt went, and disables it if it is time."""
+    """Sets what an attempt says about its endpoint, and disables it if it is time."""
     facts = {"webhook": str(endpoint.pk), "kind": delivery.kind, "attempts": delivery.attempts}
     if attempt.is_success:
-        if endpoint.failing_since is not None:
-            WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None)
+        endpoint.failing_since = None
         log.info("webhook delivered", action="deliver", seconds=attempt.seconds, **facts)
         return
     log.warning("webhook not delivered", action="deliver", error=attempt.error, **facts)
-    if endpoint.failing_since is None:
-        WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=now)
+    endpoint.failing_since = endpoint.failing_since or now
     if endpoint.disabled_at is not None:
         return
     if attempt.status == GONE:
@@ -180,7 +192,7 @@ def _note(endpoint: WebhookEndpoint, delivery: WebhookDelivery, attempt: Attempt
 
 def _disable(endpoint: WebhookEndpoint, reason: DisabledReason, now: datetime) -> None:
     """Ends what is sent to an endpoint, and tells its owner by email, in the caller's transaction."""
-    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(disabled_at=now, disabled_reason=reason)
+    endpoint.disabled_at, endpoint.disabled_reason = now, reason.value
     log.error("webhook disabled", action="disable", webhook=str(endpoint.pk), reason=reason)
     if endpoint.customer.email:
         queue.post(

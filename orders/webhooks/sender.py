@@ -3,10 +3,12 @@
 import asyncio
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import Any
+from uuid import UUID
 
 from orders.engine.runtime.sql import DATABASE_TROUBLE, log_trouble
 from orders.webhooks import calls, deliveries
@@ -14,11 +16,11 @@ from orders.webhooks.calls import Attempt
 from orders.webhooks.deliveries import Assignment
 from orders.webhooks.fan_out import Render, fan_out
 
-MOST = 100
+MOST = 200
 """Calls that are under way at once."""
 LAST_MOMENT = 2.0
 """Seconds that calls have to end once the process has to stop."""
-GAP = 0.05
+GAP = 0.03
 """Seconds between two passes, however much happens."""
 
 
@@ -86,10 +88,16 @@ class Sender:
             future.add_done_callback(lambda _: self.wake())
 
     def _record(self) -> None:
-        """A call whose end cannot be written is kept for the next time."""
-        for future in [future for future in self._under_way if future.done()]:
-            deliveries.record(self._under_way[future], future.result())
-            del self._under_way[future]
+        """Writes how calls have ended, those at one endpoint together. What cannot be written is kept for the next
+        time."""
+        ended: dict[UUID, list[Future[Attempt]]] = defaultdict(list)
+        for future, assignment in self._under_way.items():
+            if future.done():
+                ended[assignment.endpoint_id].append(future)
+        for endpoint_id, futures in ended.items():
+            deliveries.record(endpoint_id, [(self._under_way[future], future.result()) for future in futures])
+            for future in futures:
+                del self._under_way[future]
 
     def _finish(self) -> None:
         """Waits for the calls that are under way. If the process has to stop, it gives them only a moment: what it

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("C4")
 OF_ANY_DOCUMENT = ("OpenAPI 3.1 support is still in beta", "Failed to get the schema name: null")
 """What openapi-generator warns of whenever a document is of this version, or has an object with a property."""
 
-USED_BY_A_WEBHOOK = "\t- Unused model: AlertNotice"
+USED_BY_WEBHOOKS = ["\t- Unused model: AlertNotice", "\t- Unused model: OrderMessage"]
 """The validator does not look at webhooks."""
 
 
@@ -35,7 +35,7 @@ def test_the_client_of_openapi_typescript_places_follows_pays_and_cancels(worksh
 
 def test_the_client_of_openapi_generator_places_follows_pays_and_cancels(workshop: Workshop) -> None:
     advice = workshop.run("openapi-generator-cli", "validate", "--recommend", "-i", DOCUMENT)
-    assert [line for line in advice.splitlines() if line.startswith("\t- ")] == [USED_BY_A_WEBHOOK]
+    assert sorted(line for line in advice.splitlines() if line.startswith("\t- ")) == USED_BY_WEBHOOKS
     generate = ("openapi-generator-cli", "generate", "-g", "python", "--package-name", "orders_client")
     output = workshop.run(*generate, "-i", DOCUMENT, "-o", ".")
     warnings = [line for line in output.splitlines() if " WARN " in line or " ERROR " in line]

@@ -16,7 +16,7 @@ from orders.services import webhooks
 from orders.vocabulary import MessageKind
 from orders.webhooks import deliveries
 from orders.webhooks.calls import Attempt
-from orders.webhooks.deliveries import Assignment, claim, lock, queue_again, record
+from orders.webhooks.deliveries import Assignment, claim, lock, queue_again
 from tests.support.client_webhooks import SECRET, make_deliveries, make_due, make_endpoint, order_of, states
 from tests.support.factories import ago
 from tests.support.mailbox import mailbox
@@ -43,6 +43,11 @@ def attempt(status: int | None = 200, error: str = "") -> Attempt:
         answer="",
         error=error or (f"receiver.example answered {status}" if is_refused else ""),
     )
+
+
+def record(assignment: Assignment, end: Attempt) -> None:
+    """Writes how one call ended."""
+    deliveries.record(assignment.endpoint_id, [(assignment, end)])
 
 
 def next_of(endpoint: WebhookEndpoint) -> list[int]:
@@ -73,7 +78,7 @@ def test_one_message_of_each_order_is_under_way_at_a_time(endpoint: WebhookEndpo
 def test_an_endpoint_is_sent_few_at_a_time_and_one_that_failed_a_single_one(
     endpoint: WebhookEndpoint,
 ) -> None:
-    for _ in range(10):
+    for _ in range(2 * deliveries.AT_ONCE):
         make_deliveries(endpoint, order_of(endpoint.customer), 1)
     assignments = claim(limit=100)
     assert len(assignments) == deliveries.AT_ONCE
@@ -86,6 +91,20 @@ def test_an_endpoint_is_sent_few_at_a_time_and_one_that_failed_a_single_one(
     record(probe, attempt())
     assert reread(endpoint).failing_since is None
     assert len(claim(limit=100)) == deliveries.AT_ONCE
+
+
+def test_calls_that_end_together_are_written_together(endpoint: WebhookEndpoint) -> None:
+    for _ in range(3):
+        make_deliveries(endpoint, order_of(endpoint.customer), 2)
+    lapsed, taken, refused = claim(limit=9)
+    WebhookDelivery.objects.filter(pk=lapsed.delivery_id).update(due_at=ago(1))
+    ends = [(lapsed, attempt()), (taken, attempt()), (refused, attempt(500))]
+    deliveries.record(endpoint.pk, ends)
+    states_now = [now_of(assignment.delivery_id).state for assignment, _ in ends]
+    assert states_now == ["sending", "delivered", "queued"]
+    assert reread(endpoint).failing_since is not None
+    assert now_of(taken.delivery_id + 1).due_at is not None
+    assert now_of(refused.delivery_id + 1).due_at is None
 
 
 def test_senders_at_the_same_time_share_the_work(endpoint: WebhookEndpoint, bob: User) -> None:
