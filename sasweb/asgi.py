@@ -105,9 +105,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
 wsgi_application = get_wsgi_application()
+# By name, as below, because it can only be imported now that Django is set up.
+import_string("orders.engine.runtime.statements.prepare_frequent_statements")()
 pages = Pages(answer_page, workers=settings.WEB_THREADS)  # type: ignore[arg-type]
 
-# By name, because it can only be imported now that Django is set up.
 streams = import_string("orders.live.streams.make_streams")(connections=descriptors.most_connections())
 
 refusals = Refusals()

@@ -18,7 +18,7 @@ from django.db.models import Model, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from orders.engine.runtime.sql import fetch
+from orders.engine.runtime.sql import fetch_frequent
 from orders.models import ApiToken
 from orders.vocabulary import TokenScope
 
@@ -61,7 +61,7 @@ def find(secret: str) -> ApiToken | None:
 
 def find_again(digest: str) -> ApiToken | None:
     """The row of the token with this hash, as `find` does."""
-    rows = fetch(_lookup(), [digest])
+    rows = fetch_frequent(_lookup(), [digest])
     if not rows:
         return None
     columns = len(_columns_of(ApiToken))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from orders.engine.runtime.sql import fetch
+from orders.engine.runtime.sql import fetch, fetch_frequent
 from sasweb.limits import Limit
 
 Subject = tuple[str, str]
@@ -136,7 +136,7 @@ def seconds_until_room(subject: Subject) -> int:
 
 
 def _take(parameters: Mapping[str, Any]) -> Iterable[tuple[str, bool, float]]:
-    return fetch(TAKE, parameters)
+    return fetch_frequent(TAKE, parameters)
 
 
 def _key(subject: Subject) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from orders.business.placing import CannotBePlacedError
-from orders.engine.runtime.sql import fetch
+from orders.engine.runtime.sql import fetch_frequent
 
 
 class UnknownProductError(CannotBePlacedError):
@@ -79,7 +79,7 @@ def _priced(request: Mapping[str, Any], products: Mapping[str, _Product]) -> dic
 
 def _products(skus: Sequence[str]) -> dict[str, _Product]:
     """The products that are for sale, by SKU. They are read for each order: a new price counts from its commit on."""
-    rows = fetch(
+    rows = fetch_frequent(
         """
         SELECT sku, title, price, currency
           FROM orders_product

@@ -10,6 +10,8 @@ from uuid import UUID, uuid4
 from orders_client import (
     AddressRequest,
     ApiClient,
+    BatchOrderRequest,
+    BatchRequest,
     Configuration,
     Goal,
     LineRequest,
@@ -62,7 +64,8 @@ def header(response: ApiResponse[Order], name: str) -> str:
 
 
 def place(order: NewFulfilOrderRequest) -> Order:
-    """Places an order twice with one key, as after a lost response. It is one order."""
+    """Places an order twice with one key, as after a lost response, and once more beside one that is refused. It is one
+    order, which costs what its quote says."""
     key = str(uuid4())
     first, second = (
         ORDERS.place_order_with_http_info(body=order, idempotency_key=key, _request_timeout=60)
@@ -71,6 +74,15 @@ def place(order: NewFulfilOrderRequest) -> Order:
     assert (first.status_code, second.status_code) == (202, 202)
     assert first.data.id == second.data.id
     assert header(second, "Idempotent-Replayed") == "true"
+    items = {key: order, "another": new_order(sku="no-such-poster")}
+    batch = BatchRequest(
+        orders=[BatchOrderRequest(idempotency_key=name, order=item) for name, item in items.items()]
+    )
+    replayed, refused = ORDERS.place_orders(batch).results
+    assert (replayed.status, replayed.order_id, replayed.replayed) == (202, first.data.id, True)
+    assert refused.problem and refused.problem.errors
+    assert refused.problem.errors[0].pointer == "/orders/1/order/lines/0/sku"
+    assert ORDERS.quote_order(order).total == first.data.total
     return first.data
 
 

@@ -11,12 +11,22 @@ from uuid import UUID, uuid4
 
 import httpx
 from orders_client import AuthenticatedClient
-from orders_client.api.orders import cancel_order, get_order, list_orders, pay_for_order, place_order
+from orders_client.api.orders import (
+    cancel_order,
+    get_order,
+    list_orders,
+    pay_for_order,
+    place_order,
+    place_orders,
+    quote_order,
+)
 from orders_client.api.products import list_products
 from orders_client.api.response_queues import acknowledge_messages, lease_messages, list_messages
 from orders_client.models import (
     AcknowledgementRequest,
     AddressRequest,
+    BatchOrderRequest,
+    BatchRequest,
     Goal,
     LeaseRequest,
     LineRequest,
@@ -75,7 +85,8 @@ def first_sku() -> str:
 
 
 def place(order: NewFulfilOrderRequest) -> Order:
-    """Places an order twice with one key, as after a lost response. It is one order."""
+    """Places an order twice with one key, as after a lost response, and once more beside one that is refused. It is one
+    order, which costs what its quote says."""
     key = str(uuid4())
     first, second = (
         place_order.sync_detailed(client=CLIENT, body=order, idempotency_key=key) for _ in range(2)
@@ -83,6 +94,13 @@ def place(order: NewFulfilOrderRequest) -> Order:
     placed = answer(first, HTTPStatus.ACCEPTED)
     assert answer(second, HTTPStatus.ACCEPTED).id == placed.id
     assert second.headers["Idempotent-Replayed"] == "true"
+    other = new_order(sku="no-such-poster")
+    batch = BatchRequest([BatchOrderRequest(key, order), BatchOrderRequest("another", other)])
+    replayed, refused = answer(place_orders.sync_detailed(client=CLIENT, body=batch)).results
+    assert (replayed.status, replayed.order_id, replayed.replayed) == (HTTPStatus.ACCEPTED, placed.id, True)
+    assert isinstance(refused.problem, Problem) and refused.problem.errors
+    assert refused.problem.errors[0].pointer == "/orders/1/order/lines/0/sku"
+    assert answer(quote_order.sync_detailed(client=CLIENT, body=order)).total == placed.total
     return placed
 
 

@@ -40,14 +40,26 @@ async function newOrder(changes: { sku?: string; card?: string }): Promise<NewOr
   };
 }
 
-// Places an order twice with one key, as after a lost response. It is one order.
+// Places an order twice with one key, as after a lost response, and once more beside one that is refused. It is one
+// order, which costs what its quote says.
 async function place(body: NewOrder): Promise<Order> {
-  const params = { header: { "Idempotency-Key": randomUUID() } };
+  const key = randomUUID();
+  const params = { header: { "Idempotency-Key": key } };
   const first = await client.POST("/api/v1/orders", { params, body });
   const second = await client.POST("/api/v1/orders", { params, body });
   assert(first.data, JSON.stringify(first.error));
   assert.equal(second.data?.id, first.data.id);
   assert.equal(second.response.headers.get("Idempotent-Replayed"), "true");
+  const other = { idempotency_key: "another", order: await newOrder({ sku: "no-such-poster" }) };
+  const batch = await client.POST("/api/v1/orders/batch", {
+    body: { orders: [{ idempotency_key: key, order: body }, other] },
+  });
+  assert(batch.data, JSON.stringify(batch.error));
+  const [replayed, refused] = batch.data.results;
+  assert.deepEqual([replayed?.status, replayed?.order_id, replayed?.replayed], [202, first.data.id, true]);
+  assert.equal(refused?.problem?.errors?.[0]?.pointer, "/orders/1/order/lines/0/sku");
+  const quote = await client.POST("/api/v1/orders/quote", { body });
+  assert.deepEqual(quote.data?.total, first.data.total);
   return first.data;
 }
 

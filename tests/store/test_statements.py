@@ -1,11 +1,17 @@
 """How statements reach the server: prepared, in pipelines, and with Django's errors whatever happens."""
 
 import json
+import os
 import random
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
 from django.db import (
     DataError,
@@ -19,7 +25,7 @@ from django.db import (
 
 from bench.trace import Trace, Traffic
 from orders.engine.runtime import statements
-from orders.engine.runtime.sql import DATABASE_TROUBLE, fetch, is_database_trouble, run
+from orders.engine.runtime.sql import DATABASE_TROUBLE, fetch, fetch_frequent, is_database_trouble, run
 from orders.engine.runtime.statements import array, count_of, pipelined, pipelined_transaction, send
 from tests.support.two_sessions import Session
 
@@ -76,6 +82,97 @@ def test_statements_without_a_pooler_are_not_prepared_if_the_setting_is_off() ->
         assert "SELECT $1::bigint + 2" not in prepared()
     finally:
         session.prepare_threshold = statements.PREPARED_AFTER
+
+
+@pytest.fixture
+def web_session() -> Iterator[psycopg.Connection[Any]]:
+    """The connection as the web opens it: it prepares what is frequent only."""
+    connection.ensure_connection()
+    session = connection.connection
+    session.prepare_threshold = statements.FREQUENT_ONLY
+    try:
+        yield session
+    finally:
+        session.prepare_threshold = statements.PREPARED_AFTER
+
+
+@pytest.mark.parametrize("module", ["asgi", "wsgi"])
+@pytest.mark.parametrize(("setting", "threshold"), [("on", statements.FREQUENT_ONLY), ("off", None)])
+def test_the_web_opens_its_connections_so_unless_the_setting_is_off(
+    module: str, setting: str, threshold: int | None
+) -> None:
+    code = f"""
+import sasweb.{module}
+from django.db import connection
+print(connection.settings_dict["OPTIONS"].get("prepare_threshold"))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PREPARED_STATEMENTS": setting},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert ended.stdout.split() == [str(threshold)]
+
+
+@pytest.mark.usefixtures("web_session")
+def test_the_web_prepares_what_is_frequent_and_nothing_else() -> None:
+    for number in range(8):
+        assert fetch("SELECT %s::bigint + 3", [number]) == [(number + 3,)]
+        assert fetch_frequent("SELECT %s::bigint + 4", [number]) == [(number + 4,)]
+    assert {"SELECT $1::bigint + 3", "SELECT $1::bigint + 4"} & prepared() == {"SELECT $1::bigint + 4"}
+
+
+@pytest.mark.usefixtures("web_session")
+def test_a_frequent_statement_reads_what_any_other_does() -> None:
+    statement = """
+        SELECT now(), %s::uuid, %s::jsonb, ARRAY['a', NULL], %s::text[], NULL, 1.5::float8, true, 'x'::varchar(5)
+    """
+    parameters = [uuid4(), '{"a": [1, "há"]}', ["b", "c"]]
+    with transaction.atomic():  # one time
+        assert fetch_frequent(statement, parameters) == fetch(statement, parameters)
+
+
+def test_plans_of_frequent_statements_are_made_anew_after_a_while(
+    web_session: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("CREATE TEMPORARY TABLE queue (n int)")
+    statement = "SELECT n FROM queue WHERE n >= %s::int AND n < 0"
+    executions = iter(range(100))
+
+    def plans() -> int:
+        fetch_frequent(statement, [next(executions)])
+        rows = fetch(
+            "SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE statement ~ 'FROM queue'"
+        )
+        return int(rows[0][0])
+
+    discarded: list[str] = []
+    execute = web_session.execute
+    monkeypatch.setattr(web_session, "execute", lambda text: (discarded.append(text), execute(text)))
+    monkeypatch.setitem(statements._plans_end, web_session, float("inf"))
+    before = plans()
+    assert (plans() - before, discarded) == (1, [])
+    monkeypatch.setitem(statements._plans_end, web_session, 0.0)
+    plans()
+    plans()
+    assert discarded == ["DISCARD PLANS"]
+
+
+def test_a_frequent_statement_goes_on_after_a_column_has_changed_its_type(
+    web_session: psycopg.Connection[Any],
+) -> None:
+    run("CREATE TEMPORARY TABLE shelf (name varchar(5))")
+    run("INSERT INTO shelf VALUES ('a')")
+    assert fetch_frequent("SELECT name FROM shelf WHERE name = %s::text", ["a"]) == [("a",)]
+    run("DO 'BEGIN ALTER TABLE shelf ALTER name TYPE varchar(9); END'")  # so that psycopg does not notice
+    with pytest.raises(NotSupportedError), transaction.atomic():
+        fetch_frequent("SELECT name FROM shelf WHERE name = %s::text", ["a"])
+    web_session.prepare_threshold = statements.FREQUENT_ONLY
+    for _ in range(2):
+        assert fetch_frequent("SELECT name FROM shelf WHERE name = %s::text", ["a"]) == [("a",)]
 
 
 def test_a_pipeline_runs_statements_in_their_order_and_gives_each_its_result() -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json
 from orders.engine.intakes import RejectedSubmission, Submission, customer_of
-from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.runtime.sql import fetch, fetch_frequent, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 from orders.vocabulary import Goal
 
@@ -38,7 +38,7 @@ def post(*, order_id: UUID, client: str, body: Json) -> datetime:
 
     One statement, which outside a transaction is one of its own.
     """
-    rows = fetch(
+    rows = fetch_frequent(
         """
         WITH posted AS (
             INSERT INTO orders_submissionmessage (order_id, client, body)
@@ -79,7 +79,7 @@ def post_once(
     Of any number of simultaneous posts with one of them, exactly one is new. Their unique indexes decide which, and the
     others wait until it has committed. An order that is there although its record is lost is not posted again.
     """
-    rows = fetch(
+    rows = fetch_frequent(
         f"""
         WITH placed AS (
             INSERT INTO orders_submissionkey (client, key, reference_hash, body_hash, order_id)

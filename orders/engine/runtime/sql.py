@@ -20,6 +20,7 @@ from django.db import (
 )
 
 from orders.engine.runtime.statements import Parameters, Rows, count_of, rows_of, send
+from orders.engine.runtime.statements import fetch_frequent as fetch_frequent
 from orders.engine.runtime.text import first_line, keepable_json
 
 log = structlog.get_logger()

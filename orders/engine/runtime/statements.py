@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import psycopg
 from django.conf import settings
@@ -39,6 +40,18 @@ PLANNING = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
 while a table is small, reading all of it looks cheaper than its index, which finds what the roles look for."""
 
 
+FREQUENT_ONLY = 1_000_000_000
+"""As psycopg's threshold for preparing statements: none is run so often, and only what goes through `fetch_frequent` is
+prepared."""
+
+
+def prepare_frequent_statements() -> None:
+    """Has the connections that this process opens from now on prepare what goes through `fetch_frequent`, and nothing
+    else. It does nothing if PREPARED_STATEMENTS is off."""
+    if settings.CONFIG.prepared_statements:
+        connection.settings_dict["OPTIONS"].setdefault("prepare_threshold", FREQUENT_ONLY)
+
+
 def prepare_statements() -> None:
     """Has the connections that this process opens from now on prepare what goes through `send`.
 
@@ -62,6 +75,8 @@ class _Here(threading.local):
 
 
 _here = _Here()
+_plans_end: WeakKeyDictionary[psycopg.Connection[Any], float] = WeakKeyDictionary()
+"""When the plans of each connection that has frequent statements are made anew."""
 
 
 class Sent(Generic[T]):
@@ -105,7 +120,7 @@ def send(statement: str, parameters: Parameters = (), read: Callable[[Cursor], A
     django = connections[DEFAULT_DB_ALIAS]
     django.ensure_connection()
     session = django.connection
-    if session.prepare_threshold is not None:
+    if _prepares_all(session):
         with django.wrap_database_errors:
             _prepare(session)
     cursor = _execute(django, session, statement, parameters)
@@ -115,6 +130,37 @@ def send(statement: str, parameters: Parameters = (), read: Callable[[Cursor], A
             return read(cursor)
 
     return Sent(result)
+
+
+def fetch_frequent(statement: str, parameters: Parameters) -> Rows:
+    """Runs one statement and returns its rows. For what most requests of the web run, and what finds its rows through
+    indexes whatever the parameters are: the server plans it once for all, if the connection prepares statements.
+    """
+    django = connections[DEFAULT_DB_ALIAS]
+    django.ensure_connection()
+    session = django.connection
+    is_watched = django.queries_logged or django.execute_wrappers
+    if session.prepare_threshold != FREQUENT_ONLY or is_watched:
+        return send(statement, parameters, rows_of).result()
+    django.validate_no_broken_transaction()
+    with django.wrap_database_errors:
+        if time.monotonic() >= _plans_end.get(session, 0.0):
+            session.execute("DISCARD PLANS")
+            _plans_end[session] = time.monotonic() + PLANS_LAST
+        cursor = psycopg.Cursor(session)
+        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # Django's is slower
+        try:
+            cursor.execute(statement, parameters, prepare=True)
+        except psycopg.errors.FeatureNotSupported:
+            session.prepare_threshold = None  # it was prepared before a migration, and never fits again
+            if django.in_atomic_block:
+                raise
+            return send(statement, parameters, rows_of).result()
+        return cursor.fetchall()
+
+
+def _prepares_all(session: psycopg.Connection[Any]) -> bool:
+    return session.prepare_threshold not in (None, FREQUENT_ONLY)
 
 
 def _prepare(session: psycopg.Connection[Any]) -> None:
@@ -137,7 +183,7 @@ def _execute(
 ) -> Cursor:
     """Django's own cursor is passed by unless somebody watches its statements: it doubles what a statement costs
     here."""
-    if session.prepare_threshold is None or django.queries_logged:
+    if django.queries_logged or not _prepares_all(session):
         watched = django.cursor()
         watched.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # Django's is slower
         watched.execute(statement, parameters or None)
