@@ -80,7 +80,8 @@ def test_an_order_that_nobody_pays_for_tells_its_application_why_it_ended(
     assert system.wait_until_ended() == ["compensated"]
     *_, declined, ended = ada.get(QUEUE).json()["results"]
     assert (declined["kind"], declined["body"]["code"]) == ("payment_declined", "card_declined")
-    assert (ended["kind"], ended["body"]) == ("compensated", {"reason": "customer_did_not_resolve"})
+    assert (ended["kind"], ended["body"]["reason"]) == ("compensated", "customer_did_not_resolve")
+    assert (ended["body"]["charged"]["amount"], ended["body"]["refunded"]["amount"]) == (0, 0)
     problem = ada.post(f"{ORDERS}/{order_id}/payment", {"payment_method": "card_ok"})
     assert (problem.status_code, problem.json()["code"]) == (409, "being_cancelled")
     assert system.effects(UUID(order_id)) == ["reserve", "release"]

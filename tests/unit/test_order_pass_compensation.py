@@ -60,7 +60,8 @@ def test_a_compensation_that_fails_puts_the_order_into_error_with_an_alert_of_it
         None,
     )
     assert order_pass.alerts == [NewAlert(ORDER, "compensation_failed", "no", "it said no", "mix", "kitchen")]
-    assert order_pass.statuses == [Status("shop", ORDER, "failed", {"step": "mix", "code": "no"})]
+    failure = {"reason": "compensation_failed", "step": "mix", "code": "no", "message": "it said no"}
+    assert order_pass.statuses == [Status("shop", ORDER, "failed", failure)]
     assert kinds(order_pass) == ["compensation_failed", "error"]
 
 

@@ -176,7 +176,8 @@ def test_a_refusal_puts_the_order_into_error_with_an_alert_and_notifies_the_appl
     assert order_pass.alerts == [
         NewAlert(ORDER, "step_failed", "no_flour", "there is no flour", "mix", "kitchen")
     ]
-    assert order_pass.statuses == [Status("shop", ORDER, "failed", {"step": "mix", "code": "no_flour"})]
+    failure = {"step": "mix", "code": "no_flour", "message": "there is no flour"}
+    assert order_pass.statuses == [Status("shop", ORDER, "failed", {"reason": "step_failed", **failure})]
     assert kinds(order_pass) == ["step_refused", "error"]
 
 
