@@ -78,7 +78,7 @@ def test_one_message_of_each_order_is_under_way_at_a_time(endpoint: WebhookEndpo
 def test_an_endpoint_is_sent_few_at_a_time_and_one_that_failed_a_single_one(
     endpoint: WebhookEndpoint,
 ) -> None:
-    for _ in range(2 * deliveries.AT_ONCE):
+    for _ in range(3 * deliveries.AT_ONCE):
         make_deliveries(endpoint, order_of(endpoint.customer), 1)
     assignments = claim(limit=100)
     assert len(assignments) == deliveries.AT_ONCE
