@@ -61,6 +61,7 @@ class Config:
     alert_webhook_secret: tuple[bytes, ...]
     heartbeat_url: str
     webhook_networks: tuple[Network, ...]
+    client_webhook_networks: tuple[Network, ...]
     watchdog: bool
     limits: Limits
     trusted_proxies: tuple[Network, ...]
@@ -108,6 +109,7 @@ def read(environment: Environment | None = None) -> Config:
         alert_webhook_secret=_webhook_secrets(env, "ALERT_WEBHOOK_SECRET"),
         heartbeat_url=_webhook_url(env, "HEARTBEAT_URL", networks),
         webhook_networks=networks,
+        client_webhook_networks=_networks(env, "CLIENT_WEBHOOK_NETWORKS"),
         watchdog=env.flag("WATCHDOG", True),
         limits=_limits(env, "LIMITS"),
         trusted_proxies=_networks(env, "TRUSTED_PROXIES"),

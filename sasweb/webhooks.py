@@ -1,9 +1,10 @@
 """One call to a webhook, or to another url that somebody has named, bounded in time and size.
 
 The host's name is looked up once, and every address is checked in the moment in which a connection to it is opened, so
-no name server can show one address to the check and another to the call. Addresses that are not public need
-`WEBHOOK_NETWORKS`, and so does http. Redirects are not followed, and no proxy of the environment is used. Of the answer
-the status counts, and only the beginning of its body is read.
+no name server can show one address to the check and another to the call. Addresses that are not public need a setting,
+and so does http: `WEBHOOK_NETWORKS` for the urls in the settings, `CLIENT_WEBHOOK_NETWORKS` for clients'. Redirects are
+not followed, and no proxy of the environment is used. Of the answer the status counts, and only the beginning of its
+body is read.
 """
 
 import asyncio
@@ -35,6 +36,8 @@ EXCERPT_TIMEOUT = 1.0
 
 LookUp = Callable[..., Any]
 """A function like `socket.getaddrinfo`."""
+SETTING, CLIENTS_SETTING = "WEBHOOK_NETWORKS", "CLIENT_WEBHOOK_NETWORKS"
+"""What allows networks that are not public: to the urls in the settings, and to those that clients name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,15 +90,17 @@ async def ask(
     headers: Mapping[str, str] | None = None,
     look_up: LookUp = socket.getaddrinfo,
     seconds: float | None = None,
+    setting: str = SETTING,
 ) -> Answer:
-    """Does what `call` does, within so many `seconds` or `TIMEOUT`, and returns any answer.
+    """Does what `call` does, within so many `seconds` or `TIMEOUT`, and returns any answer. `setting` says which
+    networks are allowed.
 
     Raises `NotSentError` if there is none.
     """
     host = urlsplit(url).hostname or ""
     seconds = TIMEOUT if seconds is None else seconds
     try:
-        return await _ask(url, body, headers or {}, look_up, seconds)
+        return await _ask(url, body, headers or {}, look_up, seconds, setting)
     except TimeoutError as error:
         raise NotSentError(f"no answer from {host} within {seconds:g} seconds") from error
     except aiohttp.ClientConnectorDNSError as error:
@@ -113,11 +118,12 @@ def _reason(error: OSError) -> str:
 
 
 async def _ask(
-    url: str, body: bytes | None, headers: Mapping[str, str], look_up: LookUp, seconds: float
+    url: str, body: bytes | None, headers: Mapping[str, str], look_up: LookUp, seconds: float, setting: str
 ) -> Answer:
     is_plain = urlsplit(url).scheme != "https"
     connector = aiohttp.TCPConnector(
-        resolver=_Resolver(look_up), socket_factory=lambda info: _open_socket(info, is_plain=is_plain)
+        resolver=_Resolver(look_up),
+        socket_factory=lambda info: _open_socket(info, is_plain=is_plain, setting=setting),
     )
     method = "GET" if body is None else "POST"
     began = time.monotonic()
@@ -149,15 +155,15 @@ async def _read_excerpt(content: aiohttp.StreamReader) -> str:
     return received.decode("utf-8", "replace")[:LONGEST_EXCERPT]
 
 
-def _open_socket(info: Any, *, is_plain: bool) -> socket.socket:
+def _open_socket(info: Any, *, is_plain: bool, setting: str) -> socket.socket:
     """A socket for one address of the host. Raises `_RefusedAddressError`, also for an address in the url itself."""
     family, kind, protocol, _, (text, *_) = info
     address = ip_address(text)
-    if not is_within(address, settings.CONFIG.webhook_networks):
+    if not is_within(address, getattr(settings.CONFIG, setting.lower())):
         if not is_public(address):
-            raise _RefusedAddressError("its address is not public; WEBHOOK_NETWORKS may allow it")
+            raise _RefusedAddressError(f"its address is not public; {setting} may allow it")
         if is_plain:
-            raise _RefusedAddressError("its address is not in WEBHOOK_NETWORKS, so it needs https")
+            raise _RefusedAddressError(f"its address is not in {setting}, so it needs https")
     return socket.socket(family, kind, protocol)
 
 

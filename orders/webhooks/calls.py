@@ -78,7 +78,12 @@ async def post(
         if not message.signing_secrets:
             raise NotSentError("the secret cannot be read any more; make a new one")
         received = await webhooks.ask(
-            message.url, body=body, headers=headers, look_up=look_up, seconds=seconds
+            message.url,
+            body=body,
+            headers=headers,
+            look_up=look_up,
+            seconds=seconds,
+            setting=webhooks.CLIENTS_SETTING,
         )
         status, answer = received.status, keepable(received.excerpt)
         error = webhooks.refusal_of(received, message.url)

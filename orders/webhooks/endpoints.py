@@ -21,7 +21,9 @@ def is_allowed(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return (
-            bool(parts.hostname) and parts.port != 0 and may_be_called(url, settings.CONFIG.webhook_networks)
+            bool(parts.hostname)
+            and parts.port != 0
+            and may_be_called(url, settings.CONFIG.client_webhook_networks)
         )
     except ValueError:
         return False

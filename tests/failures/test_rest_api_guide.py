@@ -141,7 +141,7 @@ def pattern_of(text: str) -> str:
 @pytest.fixture
 def reader(system: System, tmp_path: Path) -> Iterator[Reader]:
     """A reader beside a running system, with a token as `bin/up` writes it."""
-    system.environment |= {"CUSTOMER_WAIT": "120", "WEBHOOK_NETWORKS": "127.0.0.0/8"}
+    system.environment |= {"CUSTOMER_WAIT": "120", "CLIENT_WEBHOOK_NETWORKS": "127.0.0.0/8"}
     system.start_all()
     (tmp_path / "var").mkdir(exist_ok=True)
     token = token_of(User.objects.create(username="ada"), TokenScope.READ, TokenScope.ORDERS)
@@ -151,7 +151,7 @@ def reader(system: System, tmp_path: Path) -> Iterator[Reader]:
         database_url=database_url(),
         **{
             name: system.environment[name]
-            for name in ("SECRET_KEY", "VAR_DIR", "SANDBOX_BIND", "WEBHOOK_NETWORKS")
+            for name in ("SECRET_KEY", "VAR_DIR", "SANDBOX_BIND", "CLIENT_WEBHOOK_NETWORKS")
         },
     )
     reader = Reader(tmp_path, f"http://127.0.0.1:{server.port}")

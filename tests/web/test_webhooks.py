@@ -30,7 +30,7 @@ URL = "https://receiver.example/hook"
 
 @pytest.fixture
 def hook(settings: Any) -> Iterator[Webhook]:
-    settings.CONFIG = replace(settings.CONFIG, webhook_networks=LOOPBACK)
+    settings.CONFIG = replace(settings.CONFIG, client_webhook_networks=LOOPBACK)
     with webhook() as receiver:
         yield receiver
 

@@ -24,6 +24,6 @@ def bob(db: None) -> User:
 
 @pytest.fixture
 def hook(settings: Any) -> Iterator[Webhook]:
-    settings.CONFIG = replace(settings.CONFIG, webhook_networks=LOOPBACK)
+    settings.CONFIG = replace(settings.CONFIG, client_webhook_networks=LOOPBACK)
     with webhook() as receiver:
         yield receiver

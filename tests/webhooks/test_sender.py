@@ -143,7 +143,7 @@ def test_a_message_whose_sender_is_killed_is_sent_again_with_the_same_id(ada: Us
     sender = subprocess.Popen(
         [sys.executable, "-m", "tests.support.webhook_sender"],
         cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url(), "WEBHOOK_NETWORKS": "127.0.0.0/8"},
+        env={**os.environ, "DATABASE_URL": database_url(), "CLIENT_WEBHOOK_NETWORKS": "127.0.0.0/8"},
     )
 
     def kill(message: dict[str, Any]) -> int:
@@ -168,7 +168,7 @@ def test_a_message_whose_sender_is_killed_is_sent_again_with_the_same_id(ada: Us
 def test_a_private_address_is_never_called(ada: User, hook: Webhook, settings: Any, place: str) -> None:
     url = hook.url
     if place == "address":
-        settings.CONFIG = replace(settings.CONFIG, webhook_networks=())
+        settings.CONFIG = replace(settings.CONFIG, client_webhook_networks=())
     else:
         hook.status = 307
     endpoint = make_endpoint(ada, url)
