@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,9 @@ from orders.engine.rows import Actor, EventRow
 from orders.models import WebhookDelivery, WebhookEndpoint
 from orders.selectors.changes import latest
 from orders.vocabulary import ActorKind, EventKind
-from orders.webhooks.calls import write_body
+from orders.webhooks import deliveries
+from orders.webhooks.calls import Attempt, write_body
+from orders.webhooks.deliveries import Assignment, claim
 from orders.webhooks.endpoints import PURPOSE
 from orders.webhooks.sender import Sender
 from sasweb.sealing import seal
@@ -24,6 +26,7 @@ from tests.support.factories import ago, make_order, make_purchase
 from tests.support.wait import until
 
 SECRET = bytes(range(32))
+URL = "https://receiver.example/hook"
 ME = Actor(ActorKind.SCHEDULER, "scheduler:test")
 
 
@@ -106,3 +109,36 @@ class Hanging:
         with suppress(TimeoutError):
             self.over.wait(120)
         return 200
+
+
+def attempt(status: int | None = 200, error: str = "") -> Attempt:
+    """How a call went."""
+    is_refused = status is None or not 200 <= status < 300
+    return Attempt(
+        at=datetime.now(UTC),
+        seconds=0.1,
+        headers={"webhook-id": "evt"},
+        status=status,
+        answer="",
+        error=error or (f"receiver.example answered {status}" if is_refused else ""),
+    )
+
+
+def record(assignment: Assignment, end: Attempt) -> None:
+    """Writes how one call ended."""
+    deliveries.record(assignment.endpoint_id, [(assignment, end)])
+
+
+def next_ids() -> list[int]:
+    """Claims the messages that are next, and returns their ids."""
+    return sorted(assignment.delivery_id for assignment in claim(limit=100))
+
+
+def now_of(delivery_id: int) -> WebhookDelivery:
+    """The row of a message as it is now."""
+    return WebhookDelivery.objects.get(pk=delivery_id)
+
+
+def reread(endpoint: WebhookEndpoint) -> WebhookEndpoint:
+    """The row of a webhook as it is now."""
+    return WebhookEndpoint.objects.get(pk=endpoint.pk)

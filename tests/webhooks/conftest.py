@@ -8,6 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from orders.engine.state_store.feed import begin_epoch
+from orders.models import WebhookEndpoint
+from tests.support.client_webhooks import URL, make_endpoint
 from tests.support.webhook import LOOPBACK, Webhook, webhook
 
 
@@ -27,3 +29,8 @@ def hook(settings: Any) -> Iterator[Webhook]:
     settings.CONFIG = replace(settings.CONFIG, client_webhook_networks=LOOPBACK)
     with webhook() as receiver:
         yield receiver
+
+
+@pytest.fixture
+def endpoint(ada: User) -> WebhookEndpoint:
+    return make_endpoint(ada, URL)
