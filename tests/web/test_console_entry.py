@@ -188,6 +188,10 @@ def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery
     assert answers[0] == 403
     assert set(answers) == {403, 429}
     assert answers.count(403) <= 8  # this test takes less than 2 to the power of 7 seconds
+    last = give(client, guess)
+    while last.status_code == 429 and int(last["Retry-After"]) < 2:  # the wait is just over
+        last = give(client, guess)
+    answers.append(last.status_code)
     right = give(client, codes[1] if recovery else code_of(device, 1))
     assert right.status_code == 429
     assert int(right["Retry-After"]) >= 1

@@ -136,6 +136,11 @@ def test_the_description_of_the_api_is_valid_and_complete(
         *("list_alerts", "list_alert_groups", "resubmit_alert_group", "get_bulk_action"),
         *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent"),
         *("list_decisions", "decide", "report_event"),
+        *("place_orders", "quote_order", "list_changes"),
+        *("list_queues", "lease_messages", "acknowledge_messages", "release_messages"),
+        *("list_webhooks", "create_webhook", "get_webhook", "change_webhook", "delete_webhook"),
+        *("rotate_webhook_secret", "test_webhook", "enable_webhook", "list_webhook_deliveries"),
+        *("redeliver_webhook_delivery", "redeliver_webhook_deliveries"),
     }
     assert {"202", "400", "401", "413", "415", "422", "429", "500", "503"} <= operations["place_order"][
         "responses"
