@@ -47,7 +47,11 @@ WRONG = [
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),
     ("HEARTBEAT_URL", "hooks.example", NOT_A_URL),
     ("WEBHOOK_NETWORKS", "10.20.0.1/16", "expected networks separated by commas, for example 10.20.0.0/16"),
-    ("CLIENT_WEBHOOK_NETWORKS", "localhost", "expected networks separated by commas, for example 10.20.0.0/16"),
+    (
+        "CLIENT_WEBHOOK_NETWORKS",
+        "localhost",
+        "expected networks separated by commas, for example 10.20.0.0/16",
+    ),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
     (
         "LIMITS",
