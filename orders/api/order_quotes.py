@@ -9,9 +9,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orders.api import requests
+from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.representations import LineOut, MoneyOut, Out, StepName
 from orders.business import BadOrderError
-from orders.business.placing import CannotBePlacedError
+from orders.business.placing import CannotBePlacedError, ReferenceTakenError
+from orders.selectors.orders import client_of
 from orders.services.placing import quote_order
 from orders.vocabulary import TokenScope
 
@@ -40,6 +42,7 @@ QUOTE_ORDER: dict[str, Any] = {
     "tags": ["orders"],
     "request": requests.ORDER_SCHEMA,
     "responses": {200: OpenApiResponse(QuoteOut, description="The order could be placed now.")},
+    "extensions": {OPERATION_PROBLEMS: ["reference_taken"]},
 }
 
 
@@ -52,6 +55,7 @@ class OrderQuote(APIView):
     def post(self, request: Request) -> Response:
         order = requests.read_order(request, request.data)
         try:
-            return Response(QuoteOut.render(quote_order(order)))
-        except (CannotBePlacedError, BadOrderError) as error:
+            client = client_of(requests.client_id(request))
+            return Response(QuoteOut.render(quote_order(client=client, order=order)))
+        except (CannotBePlacedError, BadOrderError, ReferenceTakenError) as error:
             raise requests.refusal(error) from error

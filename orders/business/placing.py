@@ -169,6 +169,14 @@ def replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrd
     return PostedOrder(order_id=record.order_id, replayed=True)
 
 
+def check_reference(*, client: str, order: NewOrder) -> None:
+    """Raises `ReferenceTakenError` if the client has placed an order with this one's reference already."""
+    if reference_hash := order.words.reference_hash:
+        record = submissions.find_record(client=client, key=None, reference_hash=reference_hash)
+        if record is not None:
+            raise ReferenceTakenError(record.order_id)
+
+
 def message_today(order: NewOrder) -> dict[str, Any]:
     """The message of an order that is placed now. Raises `CannotBePlacedError`, and `BadOrderError` as `compose`."""
     return message_of(order, order.request if order.is_described else order.kind.describe(order.request))

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders.business import registry
 from orders.business.batch_placing import KeyedOrder, Outcome, post_orders
-from orders.business.placing import NewOrder, PostedOrder, message_today, post_order
+from orders.business.placing import NewOrder, PostedOrder, check_reference, message_today, post_order
 from orders.fields.money import Money
 from orders.models import SubmissionMessage
 from orders.selectors import durations
@@ -57,8 +57,9 @@ class Quote:
     steps: Sequence[str]
 
 
-def quote_order(order: NewOrder) -> Quote:
-    """Says what an order would be. Stores nothing. Raises what `post_order` raises, but for what is about keys."""
+def quote_order(*, client: str, order: NewOrder) -> Quote:
+    """Says what an order would be. Stores nothing. Raises what `post_order` raises for an order with a new key."""
+    check_reference(client=client, order=order)
     message = SubmissionMessage(order_id=UUID(int=0), body=message_today(order), posted_at=timezone.now())
     view = queued_order(message, {})
     usual = durations.usual_seconds().get(view.workflow)

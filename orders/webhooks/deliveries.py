@@ -36,7 +36,8 @@ PATIENCE = timedelta(days=3)
 LEASE = 60.0
 """Seconds for which a sender has a message to itself: far longer than one attempt can take."""
 AT_ONCE = 10
-"""Messages that one endpoint is sent at a time. One that did not take the last one is sent a single one."""
+"""Messages that one endpoint is sent at a time. One that did not take the last one is sent a single one, and of those
+that are due first one that has been tried least: an order that it cannot take must not stand before the others."""
 LOGGED = 10
 """Attempts that the log of a message keeps."""
 
@@ -62,13 +63,19 @@ _CLAIM = """
                 WHERE endpoint_id = endpoint.id AND state = 'sending' AND due_at > clock_timestamp()
                ) AS under_way
          CROSS JOIN LATERAL (
-               SELECT id, due_at
-                 FROM orders_webhookdelivery
-                WHERE endpoint_id = endpoint.id AND due_at <= clock_timestamp()
-                ORDER BY due_at
-                LIMIT greatest(
-                    CASE WHEN endpoint.failing_since IS NULL THEN %(at_once)s ELSE 1 END - under_way.number, 0
-                )
+               (SELECT id, due_at
+                  FROM orders_webhookdelivery
+                 WHERE endpoint.failing_since IS NULL
+                   AND endpoint_id = endpoint.id AND due_at <= clock_timestamp()
+                 ORDER BY due_at
+                 LIMIT greatest(%(at_once)s - under_way.number, 0))
+                UNION ALL
+               (SELECT id, due_at
+                  FROM orders_webhookdelivery
+                 WHERE endpoint.failing_since IS NOT NULL
+                   AND endpoint_id = endpoint.id AND due_at <= clock_timestamp()
+                 ORDER BY attempts, due_at
+                 LIMIT greatest(1 - under_way.number, 0))
                ) AS next
          WHERE endpoint.disabled_at IS NULL
          ORDER BY next.due_at
@@ -140,13 +147,15 @@ def record(endpoint_id: UUID, ends: Sequence[tuple[Assignment, Attempt]]) -> Non
     not written, as another sender has the message now."""
     with transaction.atomic():
         endpoint = lock(endpoint_id)
+        if endpoint is None:  # it has been deleted, and its messages with it
+            return
         rows = WebhookDelivery.objects.select_for_update(no_key=True).order_by("id")
-        deliveries = rows.in_bulk([assignment.delivery_id for assignment, _ in ends]) if endpoint else {}
+        deliveries = rows.in_bulk([assignment.delivery_id for assignment, _ in ends])
         now = database_now()
         changed = []
         for assignment, attempt in ends:
             delivery = deliveries.get(assignment.delivery_id)
-            if endpoint is None or delivery is None or not _has_lease(assignment, delivery):
+            if delivery is None or not _has_lease(assignment, delivery):
                 log.warning("lease lapsed while sending", action="deliver", delivery=assignment.delivery_id)
                 continue
             _end(delivery, attempt, now)

@@ -23,6 +23,8 @@ def is_allowed(url: str) -> bool:
         return (
             bool(parts.hostname)
             and parts.port != 0
+            and "@" not in parts.netloc  # a password in it would be shown with it
+            and not parts.fragment
             and may_be_called(url, settings.CONFIG.client_webhook_networks)
         )
     except ValueError:

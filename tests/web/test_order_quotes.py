@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from django.core.cache import cache
@@ -31,6 +32,13 @@ def quoted(client: APIClient, **changes: Any) -> dict[str, Any]:
     assert response.status_code == 200, response.content
     body: dict[str, Any] = response.json()
     return body
+
+
+def test_a_reference_that_is_taken_is_refused(ada: APIClient, bob: APIClient) -> None:
+    placed = place(ada, reference="r")
+    problem = assert_problem(ada.post(QUOTE, order_body(reference="r")), "reference_taken")
+    assert problem["order"]["id"] == placed["id"]
+    assert quoted(ada, reference="s") == quoted(bob, reference="r") | {"promised_by": ANY}
 
 
 def test_a_quote_says_what_the_order_then_is(ada: APIClient) -> None:

@@ -72,6 +72,7 @@ def test_a_webhook_is_created_read_changed_and_deleted(ada: APIClient) -> None:
     [
         *("http://receiver.example/", "https://127.0.0.1/", "https://[::1]/", "https://0x7f.1/", "https://10.0.0.8/"),
         *("https://169.254.169.254/latest", "https://", "https://:443/", "https://host:0/", "https://[::1/"),
+        *("https://ada:pw@receiver.example/", "https://receiver.example/#here"),
         *("ftp://receiver.example/", "receiver.example", "https://a b/", f"https://{'a' * 500}/", "", 7, None),
     ],
 )  # fmt: skip

@@ -64,6 +64,16 @@ def test_an_endpoint_is_sent_few_at_a_time_and_one_that_failed_a_single_one(
     assert len(claim(limit=100)) == deliveries.AT_ONCE
 
 
+def test_a_receiver_that_fails_is_tried_with_what_has_been_tried_least(endpoint: WebhookEndpoint) -> None:
+    """An order that it cannot take must not stand before the others."""
+    for attempts in (3, 1):
+        make_deliveries(endpoint, order_of(endpoint.customer), 1, attempts=attempts, due_at=ago(60))
+    (new,) = make_deliveries(endpoint, order_of(endpoint.customer), 1, due_at=ago(1))
+    WebhookEndpoint.objects.update(failing_since=ago(60))
+    (probe,) = claim(limit=100)
+    assert probe.delivery_id == new
+
+
 def test_calls_that_end_together_are_written_together(endpoint: WebhookEndpoint) -> None:
     for _ in range(3):
         make_deliveries(endpoint, order_of(endpoint.customer), 2)
