@@ -251,27 +251,39 @@ def statements(client: APIClient, number: int, prefix: str) -> list[str]:
 @pytest.mark.django_db(transaction=True)
 def test_a_hundred_orders_take_as_many_statements_as_one_and_a_single_transaction(ada: APIClient) -> None:
     statements(ada, 1, "first ")
-    token, posts, limits, products, placing = statements(ada, MOST, "many ")
+    token, *limits, products, placing = statements(ada, MOST, "many ")
     assert "orders_apitoken" in token
-    assert "orders_bucket" in posts and "orders_bucket" in limits
+    assert len(limits) == 3 and all("orders_bucket" in limit for limit in limits)
     assert "orders_product" in products
     assert "orders_submissionkey" in placing and "orders_submissionmessage" in placing
     assert SubmissionMessage.objects.count() == MOST + 1
     replayed = statements(ada, MOST, "many ")
-    assert len(replayed) == 6  # and the records of the keys
+    assert len(replayed) == 7  # and the records of the keys
     assert SubmissionMessage.objects.count() == MOST + 1
 
 
 def test_a_batch_counts_as_often_as_it_has_orders(ada: APIClient, only: Limits) -> None:
     only(orders__account=10, orders__token=5)
     response = ada.post(BATCH, {"orders": [item("a"), item("b"), item("c")]})
-    assert response["RateLimit-Policy"] == '"orders.account";q=10;w=3600, "orders.token";q=5;w=3600'
-    assert [part.split(";")[1] for part in response["RateLimit"].split(", ")] == ["r=7", "r=2"]
+    assert response["RateLimit-Policy"] == '"orders.token";q=5;w=3600, "orders.account";q=10;w=3600'
+    assert [part.split(";")[1] for part in response["RateLimit"].split(", ")] == ["r=2", "r=7"]
     refused = ada.post(BATCH, {"orders": [item("d"), item("e"), item("f")]})
     assert_problem(refused, "rate_limited")
     assert 600 < int(refused["Retry-After"]) <= 720  # until there are three
     assert SubmissionMessage.objects.count() == 3
     assert outcomes(post(ada, item("d"), item("e"))) == [(202, False)] * 2
+
+
+def test_a_batch_that_its_token_may_not_place_is_not_counted_for_the_account(
+    ada: APIClient, only: Limits
+) -> None:
+    only(orders__account=10, orders__token=5)
+    post(ada, item("a"), item("b"), item("c"), item("d"))
+    for _ in range(3):
+        refused = ada.post(BATCH, {"orders": [item("e"), item("f")]})
+        assert_problem(refused, "rate_limited")
+    other = api_client(token_of(ada.user, TokenScope.ORDERS))
+    assert outcomes(post(other, *(item(f"g{n}") for n in range(5)))) == [(202, False)] * 5
 
 
 def test_a_batch_of_more_than_a_limit_allows_at_once_uses_it_up_for_longer(
