@@ -14,8 +14,7 @@ from rest_framework.response import Response
 
 from orders.api import requests
 from orders.api.feed_cursors import LATEST, FeedCursor, FeedCursorField, cursor_at
-from orders.api.fields import Digits
-from orders.api.paging import LONGEST_WAIT, PageQuery, read_query
+from orders.api.paging import PageQuery, read_query, waits_for
 from orders.api.problems import OPERATION_PROBLEMS, ProblemError
 from orders.api.representations import EventOut, OrderSummaryOut, Out
 from orders.api.waiting import WaitingView, hold
@@ -32,12 +31,7 @@ class ChangeQuery(PageQuery):
         help_text=f"Where to go on: `cursor` of the last page. `{LATEST}` skips all that has happened until now. "
         "Without it, the feed begins with the oldest change that is kept.",
     )
-    wait = Digits(
-        min_value=0,
-        max_value=LONGEST_WAIT,
-        default=0,
-        help_text=f"How many seconds to wait for a change, at most {LONGEST_WAIT}.",
-    )
+    wait = waits_for("change")
 
 
 class ChangeOut(EventOut):

@@ -156,15 +156,20 @@ class EventQuery(PageQuery):
     )
 
 
-class MessageQuery(EventQuery):
-    """Selects messages, and says how long to wait for the first of them."""
-
-    wait = Digits(
+def waits_for(what: str) -> Digits:
+    """The parameter that says how long to wait for the first result."""
+    return Digits(
         min_value=0,
         max_value=LONGEST_WAIT,
         default=0,
-        help_text=f"How many seconds to wait for a message, at most {LONGEST_WAIT}.",
+        help_text=f"How many seconds to wait for a {what}, at most {LONGEST_WAIT}.",
     )
+
+
+class MessageQuery(EventQuery):
+    """Selects messages, and says how long to wait for the first of them."""
+
+    wait = waits_for("message")
 
 
 class AlertGroupQuery(PageQuery):

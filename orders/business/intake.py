@@ -22,6 +22,7 @@ from orders.engine.intakes import (
     IntakeAnswer,
     RejectedSubmission,
     Submission,
+    customer_of,
 )
 from orders.engine.runtime.sql import is_database_trouble
 from orders.engine.runtime.statements import savepoint
@@ -91,9 +92,9 @@ class OrderIntake:
 
         The business inserts no rows of its own for them. Takes a few statements for each.
         """
-        customers = _customers({key for item in submissions if (key := _client_key(item)) is not None})
+        customers = _customers({key for item in submissions if (key := customer_of(item.client)) is not None})
         for submission in submissions:
-            key = _client_key(submission)
+            key = customer_of(submission.client)
             _keep(submission, key if key in customers else None)
         return [self._closed(submission) for submission in submissions]
 
@@ -223,14 +224,6 @@ def _keep(submission: Submission, customer_id: int | None) -> None:
     order = _unreadable(submission)
     order.customer_id = customer_id
     order.save(force_insert=True)
-
-
-def _client_key(submission: Submission) -> int | None:
-    """The account that a submission names, or None."""
-    try:
-        return read_client(submission.client)
-    except BadOrderError:
-        return None
 
 
 def _name_of(submission: Submission) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from orders.business.own_words import NO_WORDS, OwnWords, read_words
 from orders.business.reading import BadOrderError, read_moment, read_object, read_text, read_whole
 from orders.engine.contracts import LONGEST_QUEUE, Json
+from orders.engine.intakes import customer_of
 from orders.engine.runtime.text import strict_json
 
 DEFAULT_PRIORITY = 5
@@ -22,8 +23,6 @@ RESERVED = ("workflow", "subject", "priority", "reply_to", "placed_at", "referen
 """The names that data cannot have."""
 GUEST = "guest"
 """The client of orders that have no account."""
-LARGEST_KEY = 2**31 - 1
-"""The largest key of an account. A larger number would be an error in the database, not just an unknown account."""
 
 
 def compose(
@@ -82,10 +81,10 @@ def read_client(client: str) -> int | None:
     """Returns the key in `user:<key>`, or None for `guest`."""
     if client == GUEST:
         return None
-    kind, _, key = client.partition(":")
-    if kind != "user" or not (key.isascii() and key.isdigit()) or len(key) > 10 or int(key) > LARGEST_KEY:
+    key = customer_of(client)
+    if key is None:
         raise BadOrderError(f"the client must be guest or user:<number>, not {client[:60]!a}.")
-    return int(key)
+    return key
 
 
 def _given(order: Json, name: str, default: object) -> object:

@@ -10,13 +10,16 @@ from uuid import UUID
 from orders.engine.contracts import Json, Workflow
 from orders.vocabulary import Goal
 
-_CUSTOMER = re.compile("user:([0-9]{1,9})")
+_CUSTOMER = re.compile("user:([0-9]{1,10})")
+_LARGEST_KEY = 2**31 - 1
+"""The largest key of an account. A larger number would be an error in the database, not just an unknown account."""
 
 
 def customer_of(client: str) -> int | None:
-    """The id of the account whose name the client of a submission is; None for other clients."""
+    """The key in `user:<key>`, the client of a submission by an account; None for other clients."""
     match = _CUSTOMER.fullmatch(client)
-    return int(match[1]) if match else None
+    key = int(match[1]) if match else None
+    return key if key is not None and key <= _LARGEST_KEY else None
 
 
 @dataclass(frozen=True, kw_only=True)

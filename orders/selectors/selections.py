@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.selectors.orders import client_of
 from orders.selectors.paging import Position
 from orders.selectors.waits_in_sql import WAIT
 from orders.vocabulary import FINISHED_STATES, Goal, Outcome, ProcessState, StepStatus, WaitingFor
@@ -205,7 +206,7 @@ class Selection:
             **vars(self),
             **{name: list(getattr(self, name)) for name in ("states", "waiting_for", "submitted")},
             "metadata": json.dumps(dict(self.metadata)),
-            "client": f"user:{self.customer_id}",
+            "client": client_of(self.customer_id),
             "before_at": before and before.at,
             "before_id": before and before.order_id,
             "floor_at": floor and floor.at,

@@ -243,7 +243,7 @@ def test_a_reader_can_begin_at_a_time(ada: User, days: float) -> None:
     assert Reader(ada, begin).look() == expected
 
 
-CLIENTS = ("user:{}", "guest", "user:{}x", "user:", "user:1234567890")
+CLIENTS = ("user:{}", "guest", "user:{}x", "user:", "user:2147483648")
 
 
 def test_what_happens_to_a_submission_is_in_the_feed_of_its_client(ada: User) -> None:
@@ -261,3 +261,12 @@ def test_what_happens_to_a_submission_is_in_the_feed_of_its_client(ada: User) ->
     assert {change.order_id for change in feed} == {order_ids[f"user:{ada.pk}"]}
     others = Event.objects.exclude(order_id=order_ids[f"user:{ada.pk}"])
     assert set(others.values_list("customer_id", flat=True)) == {0}
+
+
+def test_the_largest_account_has_a_feed(db: None) -> None:
+    begin_epoch()
+    largest = 2**31 - 1
+    submissions.post(order_id=uuid7(), client=f"user:{largest}", body={})
+    wiring.submission().run_once()
+    (change,) = changes.changes(customer_id=largest, after=START, limit=9).changes
+    assert change.event.kind == "set_aside"
