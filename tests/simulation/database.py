@@ -34,11 +34,10 @@ SHADOWS = "".join(
     """
     for name in CLOCKS
 )
-# The server's timers follow the real clock. So does its log writer, and until this has come by, the rows of a commit
-# that did not wait for its log are not marked as committed; whatever finds them so leaves their page as it is.
+# The server's timers follow the real clock.
 SHADOWS += """
     CREATE FUNCTION public.set_config(name text, value text, is_local boolean) RETURNS text LANGUAGE sql VOLATILE AS $$
-        SELECT CASE WHEN name IN ('synchronous_commit', 'statement_timeout', 'transaction_timeout') THEN value
+        SELECT CASE WHEN name IN ('statement_timeout', 'transaction_timeout') THEN value
                     ELSE pg_catalog.set_config(name, value, is_local) END
     $$;
 """
@@ -89,6 +88,7 @@ class Database:
         self._writers: set[Task] = set()
         self.monitor = psycopg.connect(url, autocommit=True, options=OPTIONS)
         self.sessions = Sessions(self.monitor)
+        self.sessions.halt_log_writer()
         kernel.waits_for_lock = lambda task: self.sessions.waits_for_lock(task.backend)
         kernel.halt_session = lambda task: self.sessions.halt(task.backend)
         kernel.resume_session = lambda task: self.sessions.resume(task.backend)

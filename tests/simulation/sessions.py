@@ -65,6 +65,17 @@ class Sessions:
         if circle:
             raise Violation("rule 12: a deadlock of\n" + "\n".join(query for (query,) in circle))
 
+    def halt_log_writer(self) -> None:
+        """Stops the process that writes the log of commits which do not wait for it, as it does by the real clock.
+
+        Their rows are not marked as committed until the log is written, by the next commit that does wait. Whatever
+        finds them unmarked leaves their page as it is, and then later rows go elsewhere than in another life.
+        """
+        query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+        for (pid,) in self._monitor.execute(query):
+            self._halted.add(pid)
+            os.kill(pid, signal.SIGSTOP)
+
     def resume(self, backend: int) -> None:
         """Has a session go on, if it was halted."""
         if backend in self._halted:
