@@ -2,6 +2,7 @@
 
     /healthz      answered here, so that it answers even while every thread is busy
     /events/…     streams that stay open without holding a thread (orders.live)
+    known reads   whether an order is still as its reader knows it, without a thread each (orders.api.known_reads)
     the rest      Django through WSGI in threads, which costs a fifth of the CPU time that its ASGI handler does; an
                   answer that is to wait is held here, without a thread (sasweb.holding)
 
@@ -111,6 +112,8 @@ pages = Pages(answer_page, workers=settings.WEB_THREADS)  # type: ignore[arg-typ
 
 streams = import_string("orders.live.streams.make_streams")(connections=descriptors.most_connections())
 
+known_reads = import_string("orders.api.known_reads.KnownReads")()
+
 refusals = Refusals()
 turns = Turns(most=settings.WEB_THREADS // 4)
 password_turns = Turns(most=PASSWORDS_AT_ONCE, rest=PASSWORDS_REST)
@@ -127,7 +130,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(scope, send, 200, b"ok\n")
     elif scope["path"].startswith("/events/"):
         await streams(scope, receive, with_security_headers(scope, send))
-    else:
+    elif not await known_reads.answer(scope, send):
         await serve_page(scope, receive, send)
 
 

@@ -56,7 +56,13 @@ def mint(
 
 def find(secret: str) -> ApiToken | None:
     """The row of a token, with its account. It may have expired. One query."""
-    return find_again(_digest(secret)) if _TOKEN.fullmatch(secret) else None
+    digest = digest_of(secret)
+    return None if digest is None else find_again(digest)
+
+
+def digest_of(secret: str) -> str | None:
+    """The hash by which a token is found; None if it cannot be one."""
+    return _digest(secret) if _TOKEN.fullmatch(secret) else None
 
 
 def find_again(digest: str) -> ApiToken | None:

@@ -59,12 +59,8 @@ class LimitedRequests:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self._get_response(request)
         if counts := noted_counts(request):
-            response["RateLimit-Policy"] = ", ".join(
-                f'"{count.name}";q={count.limit.most};w={count.limit.seconds}' for count in counts
-            )
-            response["RateLimit"] = ", ".join(
-                f'"{count.name}";r={count.tokens};t={count.wait}' for count in counts
-            )
+            for name, value in limit_headers(counts).items():
+                response[name] = value
         return response
 
     def process_view(self, request: HttpRequest, *_args: Any) -> HttpResponse | None:
@@ -79,6 +75,16 @@ class LimitedRequests:
         except (OperationalError, InterfaceError):
             return None  # the view meets the same trouble, and has an answer to it
         return None
+
+
+def limit_headers(counts: Sequence[Count]) -> dict[str, str]:
+    """What the answer to a request says of these counts."""
+    return {
+        "RateLimit-Policy": ", ".join(
+            f'"{count.name}";q={count.limit.most};w={count.limit.seconds}' for count in counts
+        ),
+        "RateLimit": ", ".join(f'"{count.name}";r={count.tokens};t={count.wait}' for count in counts),
+    }
 
 
 def note_counts(request: HttpRequest, counts: Sequence[Count]) -> None:

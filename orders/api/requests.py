@@ -228,6 +228,11 @@ def read_known_versions(request: Request) -> set[str] | None:
     header = request.headers.get("If-None-Match")
     if header is None:
         return None
+    return versions_in(header)
+
+
+def versions_in(header: str) -> set[str]:
+    """The versions in the value of `If-None-Match`."""
     return {etag.removeprefix("W/").strip('"') for etag in parse_etags(header)}
 
 

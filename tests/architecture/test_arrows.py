@@ -128,7 +128,10 @@ ROOMS = {
         "orders.engine.runtime.sql",
         *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
     ),
-    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.bodies", "sasweb.holding", "sasweb.problems"),
+    "orders.api": (
+        *(*BELOW_FACES, "orders.business"),
+        *("sasweb.bodies", "sasweb.holding", "sasweb.problems", "sasweb.request_ids"),
+    ),
     "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
     "orders.order_page": (*BELOW_FACES, "orders.business"),
     "orders.live": (
