@@ -73,11 +73,11 @@ class KnownReads:
         question = question_of(scope)
         if question is None or len(self._waiting) >= CROWD:
             return False
-        found: asyncio.Future[Headers | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((question, found))
+        future: asyncio.Future[Headers | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((question, future))
         if self._work is None:
             self._work = asyncio.create_task(self._answer_all())
-        headers = await found
+        headers = await future
         if headers is None:
             return False
         sent_id = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
@@ -91,9 +91,9 @@ class KnownReads:
             batch, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
             questions = [question for question, _ in batch]
             answers = await asyncio.get_running_loop().run_in_executor(self._thread, answers_to, questions)
-            for (_, found), headers in zip(batch, answers, strict=True):
-                if not found.done():  # whose client has left
-                    found.set_result(headers)
+            for (_, future), headers in zip(batch, answers, strict=True):
+                if not future.done():  # whose client has left
+                    future.set_result(headers)
         self._work = None
 
 
@@ -105,13 +105,13 @@ def question_of(scope: MutableMapping[str, Any]) -> Question | None:
     headers: dict[bytes, bytes] = dict(scope["headers"])
     if len(headers) < len(scope["headers"]) or not DECISIVE.isdisjoint(headers):
         return None
-    host, authorization, known = map(headers.get, NEEDED)
-    if host is None or authorization is None or known is None or any(b"_" in name for name in headers):
+    host, authorization, etags = map(headers.get, NEEDED)
+    if host is None or authorization is None or etags is None or any(b"_" in name for name in headers):
         return None  # WSGI takes an underscore for a hyphen
     digest = digest_of_header(authorization)
     if digest is None or not takes_json(headers.get(b"accept", b"*/*")):
         return None
-    versions = frozenset(versions_in(known.decode("latin-1")))
+    versions = frozenset(versions_in(etags.decode("latin-1")))
     return Question(Reading(digest, UUID(order[1])), versions, scope.get("scheme", "http"), host)
 
 

@@ -35,7 +35,7 @@ class Known(NamedTuple):
 
 
 @pytest.fixture
-def known(ada: APIClient) -> Known:
+def reader(ada: APIClient) -> Known:
     return known_order(ada)
 
 
@@ -91,7 +91,7 @@ def is_answered(path: str, headers: dict[str, str], **changes: Any) -> bool:
     return bool(messages)
 
 
-def test_an_unchanged_order_is_answered_at_once(known: Known) -> None:
+def test_an_unchanged_order_is_answered_at_once(reader: Known) -> None:
     for more in (
         {},
         {"Accept": "text/html, application/json"},
@@ -99,12 +99,12 @@ def test_an_unchanged_order_is_answered_at_once(known: Known) -> None:
         {"X-Request-ID": "0123456789"},
         {"Accept-Encoding": "gzip", "User-Agent": "curl/8"},
         {"If-None-Match": "*"},
-        {"If-None-Match": f'"other", {known.headers["If-None-Match"]}'},
+        {"If-None-Match": f'"other", {reader.headers["If-None-Match"]}'},
     ):
-        assert is_answered(known.path, {**known.headers, **more}), more
+        assert is_answered(reader.path, {**reader.headers, **more}), more
 
 
-def test_whatever_may_have_another_answer_goes_to_django(known: Known) -> None:
+def test_whatever_may_have_another_answer_goes_to_django(reader: Known) -> None:
     for more in (
         DJANGO,
         {"Prefer": "wait=5"},
@@ -120,7 +120,7 @@ def test_whatever_may_have_another_answer_goes_to_django(known: Known) -> None:
         {"Authorization": f"Token sas_{'x' * 43}"},
         {"Authorization": "Basic YTpi"},
     ):
-        assert not is_answered(known.path, {**known.headers, **more}), more
+        assert not is_answered(reader.path, {**reader.headers, **more}), more
     changes: dict[str, Any]
     for changes in (
         {"method": "HEAD"},
@@ -128,39 +128,39 @@ def test_whatever_may_have_another_answer_goes_to_django(known: Known) -> None:
         {"query_string": b"fields=id"},
         {"root_path": "/elsewhere"},
         *(
-            {"path": path.format(known.path)}
+            {"path": path.format(reader.path)}
             for path in ("/api/v1/orders", "{}/", "{}/events", "/{}", "{}%00")
         ),
     ):
-        assert ask({**scope_of(*known), **changes}) == [[]], changes
-    assert is_answered(*known)
+        assert ask({**scope_of(*reader), **changes}) == [[]], changes
+    assert is_answered(*reader)
 
 
-def test_a_header_that_comes_twice_goes_to_django(known: Known) -> None:
-    scope = scope_of(*known)
-    scope["headers"].append((b"authorization", known.headers["Authorization"].encode()))
+def test_a_header_that_comes_twice_goes_to_django(reader: Known) -> None:
+    scope = scope_of(*reader)
+    scope["headers"].append((b"authorization", reader.headers["Authorization"].encode()))
     assert ask(scope) == [[]]
 
 
-def test_an_unknown_host_goes_to_django(known: Known) -> None:
-    scope = scope_of(*known)
+def test_an_unknown_host_goes_to_django(reader: Known) -> None:
+    scope = scope_of(*reader)
     scope["headers"][0] = (b"host", b"elsewhere.example")
     assert ask(scope) == [[]]
 
 
-def test_a_changed_order_goes_to_django(known: Known) -> None:
-    order_id = known.path.rpartition("/")[2]
+def test_a_changed_order_goes_to_django(reader: Known) -> None:
+    order_id = reader.path.rpartition("/")[2]
     change_state(order_id, "processing")
-    assert not is_answered(*known)
-    known.headers["If-None-Match"] = known.headers["If-None-Match"].replace("pending", "processing")
-    assert is_answered(*known)
+    assert not is_answered(*reader)
+    reader.headers["If-None-Match"] = reader.headers["If-None-Match"].replace("pending", "processing")
+    assert is_answered(*reader)
     note_event(order_id)
-    assert not is_answered(*known)
+    assert not is_answered(*reader)
 
 
-def test_another_clients_order_goes_to_django_whatever_she_knows(known: Known, bob: APIClient) -> None:
+def test_another_clients_order_goes_to_django_whatever_she_knows(reader: Known, bob: APIClient) -> None:
     theirs = {**known_order(bob).headers, "If-None-Match": "*"}
-    assert not is_answered(known.path, theirs)
+    assert not is_answered(reader.path, theirs)
 
 
 @pytest.mark.parametrize("is_inserted", [False, True], ids=["queued", "set aside"])
@@ -172,7 +172,7 @@ def test_an_order_outside_the_state_store_goes_to_django(ada: APIClient, is_inse
     assert is_answered(path, headers) is is_inserted
 
 
-def test_a_token_that_is_not_valid_goes_to_django_at_once(known: Known) -> None:
+def test_a_token_that_is_not_valid_goes_to_django_at_once(reader: Known) -> None:
     now = timezone.now()
     for changes, undone in (
         ({"expires_at": now - timedelta(seconds=1), "created_at": now - timedelta(days=1)}, {}),
@@ -181,74 +181,74 @@ def test_a_token_that_is_not_valid_goes_to_django_at_once(known: Known) -> None:
     ):
         before = ApiToken.objects.values("expires_at", "created_at").get()
         ApiToken.objects.update(**changes)
-        assert not is_answered(*known), changes
+        assert not is_answered(*reader), changes
         ApiToken.objects.update(**{**before, **undone})
-        assert is_answered(*known)
+        assert is_answered(*reader)
     User.objects.update(is_active=False)
-    assert not is_answered(*known)
+    assert not is_answered(*reader)
     User.objects.update(is_active=True)
     ApiToken.objects.all().delete()
-    assert not is_answered(*known)
+    assert not is_answered(*reader)
 
 
-def test_reads_count_on_both_ways(known: Known, ada: APIClient, only: Limits) -> None:
+def test_reads_count_on_both_ways(reader: Known, ada: APIClient, only: Limits) -> None:
     only(reads__account=3)
     Bucket.objects.all().delete()
     PURSES.forget()
-    assert is_answered(*known)
-    assert ada.get(known.path).status_code == 200
-    assert is_answered(*known)
-    assert not is_answered(*known), "the limit is used up, and Django says so"
-    assert ada.get(known.path).status_code == 429
+    assert is_answered(*reader)
+    assert ada.get(reader.path).status_code == 200
+    assert is_answered(*reader)
+    assert not is_answered(*reader), "the limit is used up, and Django says so"
+    assert ada.get(reader.path).status_code == 429
 
 
 def test_many_questions_are_answered_with_few_statements(
-    known: Known, bob: APIClient, monkeypatch: pytest.MonkeyPatch
+    reader: Known, bob: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = known_order(bob)
-    asked: list[int] = []
+    sizes: list[int] = []
     versions_seen = known_reads.versions_seen
 
     def note(readings: Sequence[Any], **times: Any) -> Any:
-        asked.append(len(readings))
+        sizes.append(len(readings))
         return versions_seen(readings, **times)
 
     monkeypatch.setattr(known_reads, "versions_seen", note)
-    crossed = [Known(known.path, theirs.headers), Known(theirs.path, known.headers)]
-    answers = ask(*(scope_of(*each) for each in [known, *crossed, theirs] * 100))
+    crossed = [Known(reader.path, theirs.headers), Known(theirs.path, reader.headers)]
+    answers = ask(*(scope_of(*each) for each in [reader, *crossed, theirs] * 100))
     assert [bool(answer) for answer in answers] == [True, False, False, True] * 100
-    assert sum(asked) == 400 and len(asked) <= 5
+    assert sum(sizes) == 400 and len(sizes) <= 5
     etags = [dict(answer[0]["headers"])[b"etag"].decode() for answer in answers if answer]
-    assert etags == [known.headers["If-None-Match"], theirs.headers["If-None-Match"]] * 100
+    assert etags == [reader.headers["If-None-Match"], theirs.headers["If-None-Match"]] * 100
 
 
-def test_a_crowd_goes_to_django(known: Known) -> None:
-    answers = ask(*[scope_of(*known)] * (CROWD + 50))
+def test_a_crowd_goes_to_django(reader: Known) -> None:
+    answers = ask(*[scope_of(*reader)] * (CROWD + 50))
     assert sum(not answer for answer in answers) == 50
 
 
 @pytest.mark.parametrize("error", [OperationalError("no"), ValueError("a mistake of ours")])
-def test_what_fails_goes_to_django(known: Known, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_what_fails_goes_to_django(reader: Known, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(known_reads, "versions_seen", fail)
-    assert ask(*[scope_of(*known)] * 3) == [[]] * 3
+    assert ask(*[scope_of(*reader)] * 3) == [[]] * 3
     monkeypatch.undo()
-    assert is_answered(*known)
+    assert is_answered(*reader)
 
 
-def test_a_secure_answer_says_what_django_says_of_secure_ones(known: Known, settings: Any) -> None:
+def test_a_secure_answer_says_what_django_says_of_secure_ones(reader: Known, settings: Any) -> None:
     settings.SECURE_HSTS_SECONDS = 60
     known_reads.django.cache_clear()
     known_reads.headers_from_django.cache_clear()
     try:
-        ((start, _),) = ask(scope_of(*known, scheme="https"))
+        ((start, _),) = ask(scope_of(*reader, scheme="https"))
         assert dict(start["headers"])[b"strict-transport-security"] == b"max-age=60"
         settings.SECURE_SSL_REDIRECT = True
         known_reads.django.cache_clear()
         known_reads.headers_from_django.cache_clear()
-        assert not is_answered(*known), "which Django sends to https"
+        assert not is_answered(*reader), "which Django sends to https"
     finally:
         known_reads.django.cache_clear()
         known_reads.headers_from_django.cache_clear()
@@ -262,24 +262,24 @@ def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
         yield server
 
 
-def test_both_ways_say_the_same(server: Server, known: Known) -> None:
-    headers = {**known.headers, "X-Request-ID": "the-same-for-both"}
-    here, there = (server.request("GET", known.path, headers={**headers, **more}) for more in ({}, DJANGO))
+def test_both_ways_say_the_same(server: Server, reader: Known) -> None:
+    headers = {**reader.headers, "X-Request-ID": "the-same-for-both"}
+    here, there = (server.request("GET", reader.path, headers={**headers, **more}) for more in ({}, DJANGO))
     assert (here.status, here.body) == (there.status, there.body) == (304, b"")
     for answer in (here, there):
-        name, left, _ = answer.headers["ratelimit"].split(";")
-        assert name == '"reads.account"' and left.startswith("r=")
+        name, tokens, _ = answer.headers["ratelimit"].split(";")
+        assert name == '"reads.account"' and tokens.startswith("r=")
     changing = {"date": "", "ratelimit": ""}
     assert {**here.headers, **changing} == {**there.headers, **changing}
 
 
 @pytest.mark.parametrize("more", [{}, DJANGO], ids=["event loop", "Django"])
-def test_what_is_asked_is_answered_alike(server: Server, known: Known, bob: APIClient, more: Any) -> None:
+def test_what_is_asked_is_answered_alike(server: Server, reader: Known, bob: APIClient, more: Any) -> None:
     """The suite of a conditional read, on both ways."""
 
     def ask_for(path: str, **changes: str) -> tuple[int, str]:
         headers = {
-            **known.headers,
+            **reader.headers,
             **more,
             **{name.replace("_", "-"): text for name, text in changes.items()},
         }
@@ -289,42 +289,42 @@ def test_what_is_asked_is_answered_alike(server: Server, known: Known, bob: APIC
         return answer.status, code
 
     theirs = known_order(bob)
-    assert ask_for(known.path) == (304, "")
-    assert ask_for(known.path, If_None_Match="*") == (304, "")
-    assert ask_for(known.path, If_None_Match='"0-pending"') == (200, "")
+    assert ask_for(reader.path) == (304, "")
+    assert ask_for(reader.path, If_None_Match="*") == (304, "")
+    assert ask_for(reader.path, If_None_Match='"0-pending"') == (200, "")
     assert ask_for(theirs.path, If_None_Match="*") == (404, "not_found")
-    assert ask_for(known.path, Authorization=f"Token sas_{'x' * 43}") == (401, "invalid_token")
-    assert ask_for(known.path, Accept="text/html") == (406, "not_acceptable")
-    assert ask_for(known.path, Host="elsewhere.example")[0] == 400
-    change_state(known.path.rpartition("/")[2], "processing")
-    assert ask_for(known.path) == (200, "")
+    assert ask_for(reader.path, Authorization=f"Token sas_{'x' * 43}") == (401, "invalid_token")
+    assert ask_for(reader.path, Accept="text/html") == (406, "not_acceptable")
+    assert ask_for(reader.path, Host="elsewhere.example")[0] == 400
+    change_state(reader.path.rpartition("/")[2], "processing")
+    assert ask_for(reader.path) == (200, "")
     ApiToken.objects.filter(user__username="ada").delete()
-    assert ask_for(known.path) == (401, "invalid_token")
+    assert ask_for(reader.path) == (401, "invalid_token")
 
 
-def test_a_change_is_never_answered_as_unchanged(server: Server, known: Known) -> None:
+def test_a_change_is_never_answered_as_unchanged(server: Server, reader: Known) -> None:
     """What was committed before a request is seen by it, however many ask at the time."""
-    order_id = known.path.rpartition("/")[2]
+    order_id = reader.path.rpartition("/")[2]
     for _ in range(20):
         etag = server.request(
-            "GET", known.path, headers={"Authorization": known.headers["Authorization"]}
+            "GET", reader.path, headers={"Authorization": reader.headers["Authorization"]}
         ).headers["etag"]
-        headers = {**known.headers, "If-None-Match": etag}
-        assert server.request("GET", known.path, headers=headers).status == 304
+        headers = {**reader.headers, "If-None-Match": etag}
+        assert server.request("GET", reader.path, headers=headers).status == 304
         note_event(order_id)
-        assert server.request("GET", known.path, headers=headers).status == 200
+        assert server.request("GET", reader.path, headers=headers).status == 200
 
 
-def test_the_use_of_a_token_is_noted_although_nothing_changes(server: Server, known: Known) -> None:
+def test_the_use_of_a_token_is_noted_although_nothing_changes(server: Server, reader: Known) -> None:
     long_ago = timezone.now() - timedelta(minutes=5)
     ApiToken.objects.update(last_used_at=long_ago)
-    assert server.request("GET", known.path, headers=known.headers).status == 304
+    assert server.request("GET", reader.path, headers=reader.headers).status == 304
     until(lambda: ApiToken.objects.get().last_used_at > long_ago, seconds=20, what="the token's use")
 
 
 def test_accounts_do_not_share_what_they_know(server: Server, catalogue: None) -> None:
     clients = [known_order(sign_in(f"client-{number}")) for number in range(4)]
-    for reader in clients:
+    for client in clients:
         for read in clients:
-            answer = server.request("GET", read.path, headers={**reader.headers, "If-None-Match": "*"})
-            assert answer.status == (304 if read is reader else 404)
+            answer = server.request("GET", read.path, headers={**client.headers, "If-None-Match": "*"})
+            assert answer.status == (304 if read is client else 404)
