@@ -6,9 +6,9 @@ database, so the web takes fewer connections than it may open files.
 
 import resource
 
-MOST_CONNECTIONS = 3000
+MOST_CONNECTIONS = 3300
 """Connections that one web process takes if it may open enough files; a third of them may be live updates, and
-a third requests that wait."""
+nearly as many requests that wait."""
 
 SPARE = 400
 """Files kept for everything else: some 60 for the database, static files and logs, and three times the 100 connections

@@ -14,7 +14,7 @@ from typing import NamedTuple
 class Caps:
     """Numbers of streams. `address` leaves room for an office, whose browsers share an IP address."""
 
-    total: int = 1000
+    total: int = 1100
     operators: int = 100
     """Of the total, those that only operators may have."""
     reader: int = 6

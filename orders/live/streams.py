@@ -181,12 +181,14 @@ class Streams:
 
 
 def make_streams(*, connections: int) -> Streams:
-    """The streams of a process that takes this many connections: at most a third of them, and as many waits."""
+    """The streams of a process that takes this many connections: at most a third of them. There may be as many waits
+    as streams of the API."""
     total = min(Caps.total, connections // 3)
+    operators = total // 11
     return Streams(
         StreamsConfig(
-            caps=Caps(total=total, operators=total // 10),
-            waits=RoomCaps(total=total, share=max(1, total // 4)),
+            caps=Caps(total=total, operators=operators),
+            waits=RoomCaps(total=total - operators, share=max(1, (total - operators) // 4)),
         )
     )
 

@@ -271,7 +271,7 @@ FIGURES = [
     ("docs/operations.md", r"or an operator's\) \| (\d+)", Caps().reader),
     ("docs/operations.md", r"lets requests of the API wait [^|]+ \| (\d+,\d+), of which", RoomCaps().total),
     ("docs/operations.md", r", of which (\d+) of one account", RoomCaps().share),
-    ("docs/operations.md", r"has streams of the API [^|]+ \| (\d+)", Caps().total - Caps().operators),
+    ("docs/operations.md", r"has streams of the API [^|]+ \| (\d+,\d+)", Caps().total - Caps().operators),
     ("docs/operations.md", r"count as live updates; (\d+) of one account", RoomCaps().share),
     ("docs/operations.md", r"warnings and errors of one kind \| (\d+) a minute", logs.MOST_OF_A_KIND),
     ("docs/your-business.md", r"has at most (\d+) KB", transport.LARGEST_ANSWER / 1024),
