@@ -109,8 +109,10 @@ async def ask(
         raise NotSentError(f"the certificate of {host} is not valid") from error
     except aiohttp.ClientConnectorError as error:
         raise NotSentError(f"no connection to {host}: {_reason(error.os_error)}") from error
+    except aiohttp.InvalidURL as error:
+        raise NotSentError(f"the url of {host} cannot be called") from error
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise NotSentError(f"no valid answer from {host} ({type(error).__name__})") from error
+        raise NotSentError(f"no valid answer from {host}: the connection broke, or it is not HTTP") from error
 
 
 def _reason(error: OSError) -> str:

@@ -11,20 +11,31 @@ from orders.vocabulary import DeliveryState, DisabledReason, EventKind
 
 
 class WebhookOut(Out):
-    """A webhook. It is disabled if it does not take a message for three days (`failing`), or answers 410 (`gone`).
-
-    `failing_since` is the first failure since the last success. Until `previous_secret_until` each message is signed
-    by the secret before the present one, too.
-    """
+    """A webhook. It is disabled if it does not take a message for three days, or if it answers 410."""
 
     id = serializers.UUIDField()
-    url = serializers.CharField()
-    kinds = serializers.ListField(child=serializers.ChoiceField(choices=list(EventKind)))
+    url = serializers.CharField(help_text="Where messages are posted.")
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=list(EventKind)),
+        help_text="The changes it gets; none means all.",
+    )
     created_at = serializers.DateTimeField()
-    failing_since = serializers.DateTimeField(allow_null=True)
-    disabled_at = serializers.DateTimeField(allow_null=True)
-    disabled_reason = serializers.ChoiceField(choices=enumerations.DISABLED_REASONS, allow_null=True)
-    previous_secret_until = serializers.DateTimeField(allow_null=True)
+    failing_since = serializers.DateTimeField(
+        allow_null=True,
+        help_text="The first failure since the last success. Null if the last call was taken.",
+    )
+    disabled_at = serializers.DateTimeField(
+        allow_null=True, help_text="Since when nothing is sent to it. Null if it is enabled."
+    )
+    disabled_reason = serializers.ChoiceField(
+        choices=enumerations.DISABLED_REASONS,
+        allow_null=True,
+        help_text="`failing` after three days without a success, `gone` after an answer of 410.",
+    )
+    previous_secret_until = serializers.DateTimeField(
+        allow_null=True,
+        help_text="Until then each message is signed by the secret before the present one, too.",
+    )
 
 
 class NewWebhookOut(WebhookOut):
@@ -47,37 +58,39 @@ class SecretOut(Out):
 
 
 class AttemptOut(Out):
-    """One attempt: the headers that were sent, and the status and the first 1,000 characters of the answer.
-
-    `error` says why it was no success, and `status` is null if there was no answer.
-    """
+    """One attempt to send a message."""
 
     at = serializers.DateTimeField()
-    seconds = serializers.FloatField()
-    headers = serializers.DictField(child=serializers.CharField())
-    status = serializers.IntegerField(allow_null=True)
-    answer = serializers.CharField(allow_blank=True)
-    error = serializers.CharField(allow_blank=True)
+    seconds = serializers.FloatField(help_text="How long it took.")
+    headers = serializers.DictField(child=serializers.CharField(), help_text="The headers that were sent.")
+    status = serializers.IntegerField(
+        allow_null=True, help_text="The status of the answer. Null if there was none."
+    )
+    answer = serializers.CharField(
+        allow_blank=True, help_text="The first 1,000 characters of the answer's body."
+    )
+    error = serializers.CharField(allow_blank=True, help_text="Why it was no success. Empty if it was one.")
 
 
 class DeliveryOut(Out):
-    """A message to a webhook. `body` is exactly what is posted, and `message_id` its `webhook-id`.
-
-    `log` has the latest ten attempts. `next_attempt_at` is null if it is delivered, being sent, or waits for an earlier
-    message of its order.
-    """
+    """A message to a webhook."""
 
     id = serializers.IntegerField()
-    message_id = serializers.CharField()
+    message_id = serializers.CharField(help_text="Its `webhook-id`, the same at each attempt.")
     order_id = serializers.UUIDField()
     kind = serializers.ChoiceField(choices=list(EventKind))
     state = serializers.ChoiceField(choices=list(DeliveryState))
     created_at = serializers.DateTimeField()
-    next_attempt_at = serializers.DateTimeField(allow_null=True)
+    next_attempt_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="Null if it is delivered, being sent, or waits for an earlier message of its order.",
+    )
     delivered_at = serializers.DateTimeField(allow_null=True)
-    attempts = serializers.IntegerField()
-    body = serializers.CharField()
-    log = AttemptOut(many=True)
+    attempts = serializers.IntegerField(
+        help_text="How often it was sent since it was last queued, which redelivering does anew."
+    )
+    body = serializers.CharField(help_text="Exactly what is posted.")
+    log = AttemptOut(many=True, help_text="The latest ten attempts, also from before it was queued anew.")
 
 
 DeliveryPageOut = page_of(DeliveryOut, "A page of the messages to a webhook, newest first.")

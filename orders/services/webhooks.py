@@ -17,7 +17,7 @@ from orders.vocabulary import DeliveryState, EventKind
 from orders.webhooks import calls
 from orders.webhooks.calls import Attempt, Message, write_body
 from orders.webhooks.deliveries import bring_forward, lock, queue_again
-from orders.webhooks.endpoints import ROTATION, is_allowed, new_sealed_secret, signing_secrets
+from orders.webhooks.endpoints import ROTATION, refusal_of, new_sealed_secret, signing_secrets
 from sasweb.webhook_signatures import write_secret
 
 log = structlog.get_logger()
@@ -37,10 +37,7 @@ class TooManyWebhooksError(Exception):
 
 
 class BadUrlError(ValueError):
-    """Raised for a url that may not be called. Its text says what is expected."""
-
-    def __init__(self) -> None:
-        super().__init__("This must be an https:// url whose host is public.")
+    """Raised for a url that may not be called. Its text says why."""
 
 
 def create(*, customer_id: int, url: str, kinds: Sequence[EventKind]) -> tuple[WebhookEndpoint, str]:
@@ -154,8 +151,8 @@ def test(endpoint: WebhookEndpoint) -> Attempt:
 
 
 def _check(url: str) -> None:
-    if not is_allowed(url):
-        raise BadUrlError
+    if refusal := refusal_of(url):
+        raise BadUrlError(refusal)
 
 
 def _stored(kinds: Sequence[EventKind]) -> list[str]:

@@ -16,19 +16,29 @@ ROTATION = timedelta(hours=24)
 """How long a secret that was replaced goes on signing."""
 
 
-def is_allowed(url: str) -> bool:
-    """Whether a url may be called as far as one can see: its host is looked up and checked at each call."""
+def refusal_of(url: str) -> str:
+    """Why a url may not be called, as far as one can see: its host is looked up and checked at each call. Empty if it
+    may."""
     try:
         parts = urlsplit(url)
-        return (
-            bool(parts.hostname)
-            and parts.port != 0
-            and "@" not in parts.netloc  # a password in it would be shown with it
-            and not parts.fragment
-            and may_be_called(url, settings.CONFIG.client_webhook_networks)
-        )
+        has_host = bool(parts.hostname)
     except ValueError:
-        return False
+        has_host = False
+    if not has_host:
+        return "This url names no host."
+    try:
+        has_port = parts.port != 0
+    except ValueError:
+        has_port = False
+    if not has_port:
+        return "A port is a number from 1 to 65535."
+    if "@" in parts.netloc:
+        return "This url has a name or a password in it, which would be shown with the webhook."
+    if parts.fragment:
+        return "This url has a fragment (#…), which nobody is sent."
+    if not may_be_called(url, settings.CONFIG.client_webhook_networks):
+        return "This must be an https:// url whose host is public."
+    return ""
 
 
 def new_sealed_secret() -> tuple[bytes, str]:

@@ -296,6 +296,10 @@ def test_endless_headers_are_refused(hook: Webhook) -> None:
         assert "no valid answer" in refusal(f"http://127.0.0.1:{port}/")
 
 
+def test_a_url_that_no_call_can_have_is_named_by_its_host() -> None:
+    assert refusal("https://host:99999/") == "the url of host cannot be called"
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(hook: Webhook, status: int) -> None:
     hook.status = status

@@ -83,6 +83,30 @@ def test_a_url_that_may_not_be_called_is_refused(ada: APIClient, url: object) ->
     assert WebhookEndpoint.objects.get().url == URL
 
 
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("https://:443/", "no host"),
+        ("https://[::1/", "no host"),
+        ("https://host:0/", "from 1 to 65535"),
+        ("https://host:99999/", "from 1 to 65535"),
+        ("https://ada:pw@receiver.example/", "a password"),
+        ("https://receiver.example/#here", "a fragment"),
+        ("http://receiver.example/", "https://"),
+        ("https://10.0.0.8/", "public"),
+    ],
+)
+def test_it_is_said_why_a_url_may_not_be_called(ada: APIClient, url: str, reason: str) -> None:
+    (error,) = ada.post(WEBHOOKS, {"url": url}).json()["errors"]
+    assert error["pointer"] == "/url"
+    assert reason in error["detail"]
+
+
+def test_a_scheme_may_be_written_in_capitals(ada: APIClient) -> None:
+    assert created(ada, url="HTTPS://Receiver.Example/Hook")["url"] == "HTTPS://Receiver.Example/Hook"
+    assert mistakes(ada.post(WEBHOOKS, {"url": "HTTP://receiver.example/"})) == ["/url"]
+
+
 def test_what_else_is_wrong_is_named(ada: APIClient) -> None:
     assert mistakes(ada.post(WEBHOOKS, {})) == ["/url"]
     assert mistakes(ada.post(WEBHOOKS, {"url": URL, "kinds": ["error", "no"]})) == ["/kinds/1"]
