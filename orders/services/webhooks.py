@@ -17,7 +17,7 @@ from orders.vocabulary import DeliveryState, EventKind
 from orders.webhooks import calls
 from orders.webhooks.calls import Attempt, Message, write_body
 from orders.webhooks.deliveries import bring_forward, lock, queue_again
-from orders.webhooks.endpoints import ROTATION, refusal_of, new_sealed_secret, signing_secrets
+from orders.webhooks.endpoints import ROTATION, new_sealed_secret, refusal_of, signing_secrets
 from sasweb.webhook_signatures import write_secret
 
 log = structlog.get_logger()
