@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.test import TransactionTestCase
 
 from orders.engine.runtime import brief_batches
+from tests.support.emptying import empty_tables
 from tests.support.two_sessions import BAD_PLANS, Session
 
 pytest_plugins = ["orders.testing.plugin"]
 REAL_LONGEST = brief_batches.LONGEST
+
+TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[attr-defined]
 
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())
