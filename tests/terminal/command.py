@@ -1,6 +1,7 @@
 """`bin/sasweb` as a process, in a Python that has the standard library and nothing else."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -95,10 +96,12 @@ class Terminal:
         )
         return Ran(ended.returncode, ended.stdout, ended.stderr)
 
-    def start(self, *arguments: Any) -> Running:
-        """Starts a command that goes on."""
+    def start(self, *arguments: Any, behind: str = "") -> Running:
+        """Starts a command that goes on. A shell pipes what it prints to the command `behind`."""
         place = self._folder / f"command-{len(self._running)}"
-        running = Running(self._argv(arguments), self._environment, place)
+        argv = self._argv(arguments)
+        argv = ["sh", "-c", f"{shlex.join(argv)} | {behind}"] if behind else argv
+        running = Running(argv, self._environment, place)
         self._running.append(running)
         return running
 

@@ -27,7 +27,7 @@ LOST = "lost"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class CannedAnswer:
     """An answer. A body that is no text is sent as JSON; one with `missing` breaks off so many bytes too early."""
 
     status: int = 200
@@ -38,7 +38,7 @@ class Written:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SentRequest:
     """A request, and when it came."""
 
     method: str
@@ -54,13 +54,13 @@ class StandIn:
 
     answers: list[Any]
     url: str = ""
-    requests: list[Asked] = field(default_factory=list)
+    requests: list[SentRequest] = field(default_factory=list)
 
 
-def problem(code: str, status: int, *, retryable: bool = False, **headers: str) -> Written:
+def problem(code: str, status: int, *, retryable: bool = False, **headers: str) -> CannedAnswer:
     """An answer that is a problem."""
     body = {"title": f"Title of {code}", "detail": "Detail.", "status": status, "code": code}
-    return Written(
+    return CannedAnswer(
         status=status,
         body={**body, "retryable": retryable, "request_id": "request-1"},
         kind="application/problem+json",
@@ -78,7 +78,7 @@ def stand_in(*answers: Any) -> Iterator[StandIn]:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             headers = {name.lower(): value for name, value in self.headers.items()}
             stand_in.requests.append(
-                Asked(method=self.command, path=self.path, headers=headers, body=body, at=monotonic())
+                SentRequest(method=self.command, path=self.path, headers=headers, body=body, at=monotonic())
             )
             answer = stand_in.answers.pop(0) if len(stand_in.answers) > 1 else stand_in.answers[0]
             self.close_connection = True

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.terminal.command import Ran, Terminal
-from tests.terminal.stand_in import LOST, ORDER, StandIn, Written, problem, stand_in
+from tests.terminal.stand_in import LOST, ORDER, CannedAnswer, StandIn, problem, stand_in
 
 PLACE = ("orders", "place", "--line", "tidal-lines=2", "--set", "ship_to.city=Delft")
-ACCEPTED = Written(status=202, body=ORDER)
+ACCEPTED = CannedAnswer(status=202, body=ORDER)
 BUSY = problem("unavailable", 503, retryable=True, Retry_After="2")
 
 
@@ -21,7 +21,7 @@ def run(folder: Path, server: StandIn, *arguments: Any) -> Ran:
 @pytest.mark.pattern("S1")
 def test_an_order_without_an_answer_is_sent_again_with_its_key(tmp_path: Path) -> None:
     """After a lost connection, half an answer, and a server that names the time."""
-    half = Written(status=202, body=ORDER, missing=10)
+    half = CannedAnswer(status=202, body=ORDER, missing=10)
     with stand_in(LOST, half, BUSY, ACCEPTED) as server:
         ran = run(tmp_path, server, *PLACE)
     assert ran.status == 0, ran.err
@@ -64,13 +64,13 @@ def test_a_problem_is_shown_with_its_code_its_places_and_its_request(tmp_path: P
 @pytest.mark.parametrize(
     "answer",
     [
-        Written(body="<h1>Shop</h1>", kind="text/html"),
-        Written(status=302, body="", headers={"Location": "/elsewhere"}),
-        Written(status=404, body="<h1>Not found</h1>", kind="text/html"),
+        CannedAnswer(body="<h1>Shop</h1>", kind="text/html"),
+        CannedAnswer(status=302, body="", headers={"Location": "/elsewhere"}),
+        CannedAnswer(status=404, body="<h1>Not found</h1>", kind="text/html"),
     ],
     ids=["a page", "a redirect", "no page"],
 )
-def test_a_server_that_is_another_one_is_said_to_be(tmp_path: Path, answer: Written) -> None:
+def test_a_server_that_is_another_one_is_said_to_be(tmp_path: Path, answer: CannedAnswer) -> None:
     """A redirect is not followed: the token is for this server alone."""
     with stand_in(answer) as server:
         ran = run(tmp_path, server, "orders", "show", ORDER["id"])
@@ -82,7 +82,7 @@ def test_a_payment_whose_answer_is_lost_was_taken(tmp_path: Path) -> None:
     """The repetition is refused, because nothing waits for a payment any more; so the order is read."""
     pay = ("orders", "pay", ORDER["id"], "--payment-method", "card_ok")
     refused = problem("not_waiting_for_customer", 409)
-    with stand_in(LOST, refused, Written(body=ORDER)) as server:
+    with stand_in(LOST, refused, CannedAnswer(body=ORDER)) as server:
         ran = run(tmp_path, server, *pay)
     assert (ran.status, ran.lines) == (0, [f"{ORDER['id']}  pending"])
     assert [request.method for request in server.requests] == ["POST", "POST", "GET"]
@@ -97,20 +97,20 @@ def version(number: int, **changes: Any) -> str:
 
 def test_a_stream_that_breaks_off_goes_on_after_the_last_version(tmp_path: Path) -> None:
     """Half an event is none. A 204 says that the last version was the last."""
-    first = Written(body=version(1) + version(2)[:-9], kind="text/event-stream", missing=50)
-    second = Written(body=f": still here\n\n{version(2, state='compensated')}", kind="text/event-stream")
-    with stand_in(first, LOST, BUSY, second, Written(status=204)) as server:
+    first = CannedAnswer(body=version(1) + version(2)[:-9], kind="text/event-stream", missing=50)
+    second = CannedAnswer(body=f": still here\n\n{version(2, state='compensated')}", kind="text/event-stream")
+    with stand_in(first, LOST, BUSY, second, CannedAnswer(status=204)) as server:
         ran = run(tmp_path, server, "orders", "follow", ORDER["id"])
     assert (ran.status, ran.lines) == (1, [f"{ORDER['id']}  pending", f"{ORDER['id']}  compensated"])
-    known = [request.headers.get("last-event-id") for request in server.requests]
-    assert known == [None, "1", "1", "1", "2"]
+    versions = [request.headers.get("last-event-id") for request in server.requests]
+    assert versions == [None, "1", "1", "1", "2"]
 
 
 @pytest.mark.parametrize(("until", "status"), [("customer", 0), ("error", 1)])
 def test_following_ends_where_it_was_to(tmp_path: Path, until: str, status: int) -> None:
     waiting = version(1, waiting_for="customer", waiting_until="2030-01-01T12:30:00Z")
     body = waiting + version(2, state="compensated") + "event: end\ndata: {}\n\n"
-    with stand_in(Written(body=body, kind="text/event-stream")) as server:
+    with stand_in(CannedAnswer(body=body, kind="text/event-stream")) as server:
         ran = run(tmp_path, server, "orders", "follow", ORDER["id"], "--until", until)
     assert ran.status == status
     assert ran.lines[0] == f"{ORDER['id']}  pending, waiting for customer until 2030-01-01T12:30:00Z"
@@ -120,7 +120,7 @@ def test_following_ends_where_it_was_to(tmp_path: Path, until: str, status: int)
 
 def test_json_is_the_servers_own(tmp_path: Path) -> None:
     text = '{"title": "2 × 👩‍🎨 posters", "odd": "\\u0085", "number": 1.50}'
-    with stand_in(Written(body=text)) as server:
+    with stand_in(CannedAnswer(body=text)) as server:
         assert run(tmp_path, server, "orders", "show", "x/../y", "--json").out == f"{text}\n"
     assert server.requests[0].path == "/api/v1/orders/x%2F..%2Fy"
 
@@ -130,3 +130,16 @@ def test_an_old_cursor_is_explained(tmp_path: Path) -> None:
         ran = run(tmp_path, server, "changes", "--after", "A" * 38)
     assert ran.status == 1
     assert "Get a new cursor with `bin/sasweb changes --after latest`" in ran.err
+
+
+def test_it_ends_when_its_reader_has_left(tmp_path: Path) -> None:
+    """As `head` does when it has seen enough; here the feed has no end."""
+    change = {"at": "2030-01-01T12:00:00Z", "order_id": ORDER["id"], "kind": "waiting", "step": ""}
+    page = {"results": [change] * 50, "cursor": "A" * 38, "has_more": True}
+    with stand_in(CannedAnswer(body=page)) as server:
+        feed = Terminal(server.url, "a-token", tmp_path).start(
+            "changes", f"--after={'A' * 38}", behind="head -n 2"
+        )
+        ran = feed.end()
+    assert ran.lines == [f"2030-01-01T12:00:00Z  {ORDER['id']}  waiting"] * 2
+    assert ran.err == f"Go on with: bin/sasweb changes --after={'A' * 38}\n"
