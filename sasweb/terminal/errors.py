@@ -34,7 +34,7 @@ class NoAnswerError(TerminalError):
 
 class RefusedError(TerminalError):
     """Raised for an answer that is no success, and that trying again would not change. `code` is that of the problem,
-    or empty; `is_repetition` says whether an earlier try had no answer, and so may have been the one that counts."""
+    or empty; `is_repetition` says whether an earlier try had no answer, and may have been the one that counts."""
 
     def __init__(self, text: str, *, code: str = "", is_repetition: bool = False) -> None:
         super().__init__(text)

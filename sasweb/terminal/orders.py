@@ -54,7 +54,10 @@ def pay(server: Server, arguments: Namespace) -> int:
     except RefusedError as error:
         if not (error.is_repetition and error.code == "not_waiting_for_customer"):
             raise
-        answer = server.send(operations.GET_ORDER, order)  # the try without an answer was taken
+        note(
+            "Nothing waits for a payment any more, so the try without an answer was taken. This is the order now:"
+        )
+        answer = server.send(operations.GET_ORDER, order)
     _show_order(answer, arguments)
     return DONE
 

@@ -11,11 +11,13 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 10.0
 
 
 class LostError(Exception):
-    """Raised when there is no answer, or one that says to try again, after `wait` seconds at least."""
+    """Raised when there is no answer, or one that says to try again, after `wait` seconds at least. With `is_untouched`
+    that answer says that the server has done nothing; otherwise it may have."""
 
-    def __init__(self, reason: str, *, wait: float = 0.0) -> None:
+    def __init__(self, reason: str, *, wait: float = 0.0, is_untouched: bool = False) -> None:
         super().__init__(reason)
         self.wait = wait
+        self.is_untouched = is_untouched
 
 
 class Patience:

@@ -65,14 +65,15 @@ class Server:
 
     def send(self, operation: Operation, values: Mapping[str, Any]) -> Answer:
         """Sends a request until it is answered. Raises `RefusedError`, or `NoAnswerError`."""
-        patience = self.new_patience()
+        patience, is_repetition = self.new_patience(), False
         while True:
             try:
                 return self._try(operation, values)
             except LostError as error:
+                is_repetition = is_repetition or not error.is_untouched
                 patience.rest(error)
             except RefusedError as error:
-                error.is_repetition = patience.failures > 0
+                error.is_repetition = is_repetition
                 raise
 
     def events(
@@ -170,9 +171,10 @@ def _body_of(answer: urllib.error.HTTPError) -> bytes:
 def _error_of(status: int, headers: Message, body: bytes) -> Exception:
     problem = read_problem(body)
     if problem.get("retryable", status in LATER):
-        title = problem.get("title", "There is no server behind it")
         return LostError(
-            f"The server answered {status}: {title}", wait=_seconds(headers.get("Retry-After", ""))
+            f"The server answered {status}: {problem.get('title', 'nothing of this API')}",
+            wait=_seconds(headers.get("Retry-After", "")),
+            is_untouched=status == http.HTTPStatus.TOO_MANY_REQUESTS,
         )
     return RefusedError(describe(status, problem), code=problem.get("code", ""))
 

@@ -87,8 +87,11 @@ def test_a_payment_whose_answer_is_lost_was_taken(tmp_path: Path) -> None:
     assert (ran.status, ran.lines) == (0, [f"{ORDER['id']}  pending"])
     assert [request.method for request in server.requests] == ["POST", "POST", "GET"]
     assert json.loads(server.requests[0].body) == {"payment_method": "card_ok"}
-    with stand_in(refused) as server:
-        assert run(tmp_path, server, *pay).status == 1
+    assert "the try without an answer was taken" in ran.err
+    limited = problem("rate_limited", 429, retryable=True)
+    with stand_in(limited, refused) as server:
+        ran = run(tmp_path, server, *pay)
+    assert (ran.status, ran.out, len(server.requests)) == (1, "", 2)
 
 
 def version(number: int, **changes: Any) -> str:

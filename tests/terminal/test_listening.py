@@ -102,21 +102,35 @@ def test_a_receiver_that_refuses_twice_gets_each_orders_messages_in_order(
     assert sum(line.startswith("503") for line in ran.lines) == 2
 
 
-def test_a_receiver_that_wants_no_more_ends_it(terminal: Terminal, ada: User) -> None:
-    """And nothing is lost: it says from where to go on."""
-    order_id = order_of(ada)
+@pytest.mark.parametrize("status", [410, 500])
+def test_a_message_that_was_not_taken_is_sent_from_the_cursor_that_it_leaves(
+    terminal: Terminal, ada: User, status: int
+) -> None:
+    """Also if another order's message was taken after it. A receiver that wants no more ends it."""
+    order_ids = [order_of(ada), order_of(ada)]
+
+    def refuse_the_first(message: Mapping[str, Any]) -> int:
+        return status if message["data"]["order_id"] == str(order_ids[0]) else 204
+
     with webhook() as receiver:
-        receiver.status = 410
+        receiver.decide = refuse_the_first
         listening = listen(terminal, receiver)
-        happen(order_id)
-        ran = listening.end()
-        assert ran.status == 1 and "at which the server would disable the webhook" in ran.err
-        receiver.status = 204
+        happen(*order_ids)
+        if status == 410:
+            ran = listening.end()
+            assert ran.status == 1 and "at which the server would disable the webhook" in ran.err
+        else:
+            until(
+                lambda: listening.out.count("again in") == 2 and "204" in listening.out, what="two refusals"
+            )
+            ran = listening.interrupt()
+        receiver.decide = None
+        received = len(receiver.received)
         cursor = ran.err.partition("--after=")[2].split()[0]
         again = listen(terminal, receiver, f"--after={cursor}")
-        until(lambda: len(receiver.received) == 2, what="the message that was refused")
+        until(lambda: len(receiver.received) == received + 2, what="the messages that were not taken")
         assert again.interrupt().status == 130
-    assert receiver.bodies[0] == receiver.bodies[1]
+    assert receiver.bodies[0] == receiver.bodies[received]
 
 
 class Clock:
