@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from sasweb.terminal.arguments import make_parser, make_server
-from sasweb.terminal.errors import INTERRUPTED, TerminalError
-from sasweb.terminal.output import note
+from sasweb.terminal.errors import INTERRUPTED, RefusedError, TerminalError
+from sasweb.terminal.output import note, show
 
 
 def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -19,6 +19,8 @@ def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
         return status
     except TerminalError as error:
         note(str(error))
+        if isinstance(error, RefusedError) and error.body and getattr(arguments, "json", False):
+            show(error.body)
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

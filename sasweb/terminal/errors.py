@@ -33,13 +33,16 @@ class NoAnswerError(TerminalError):
 
 
 class RefusedError(TerminalError):
-    """Raised for an answer that is no success, and that trying again would not change. `code` is that of the problem,
-    or empty; `is_repetition` says whether an earlier try had no answer, and may have been the one that counts."""
+    """Raised for an answer that is no success, and that trying again would not change. `code` is that of the problem
+    and `body` the problem as it came, or both are empty. `is_repetition` says whether an earlier try had no answer, and
+    may have been the one that counts."""
 
-    def __init__(self, text: str, *, code: str = "", is_repetition: bool = False) -> None:
+    is_repetition = False
+
+    def __init__(self, text: str, *, code: str = "", body: str = "") -> None:
         super().__init__(text)
         self.code = code
-        self.is_repetition = is_repetition
+        self.body = body
 
 
 ADVICE: Mapping[str, str] = {

@@ -176,7 +176,11 @@ def _error_of(status: int, headers: Message, body: bytes) -> Exception:
             wait=_seconds(headers.get("Retry-After", "")),
             is_untouched=status == http.HTTPStatus.TOO_MANY_REQUESTS,
         )
-    return RefusedError(describe(status, problem), code=problem.get("code", ""))
+    return RefusedError(
+        describe(status, problem),
+        code=problem.get("code", ""),
+        body=body.decode("utf-8", "replace") if problem else "",
+    )
 
 
 def _seconds(retry_after: str) -> float:

@@ -59,6 +59,9 @@ def test_a_problem_is_shown_with_its_code_its_places_and_its_request(tmp_path: P
         "  /lines/0/sku: There is no\\u001b[2J such product.",
         "  Request request-1",
     ]
+    with stand_in(answer) as server:
+        ran = run(tmp_path, server, *PLACE, "--json")
+    assert (ran.status, json.loads(ran.out)) == (1, answer.body)
 
 
 @pytest.mark.parametrize(
