@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from sasweb.terminal import orders
 from sasweb.terminal.changes import changes
@@ -121,7 +122,8 @@ def _add_orders(
         "--until",
         choices=[*STATES, *WAITS],
         default="processed",
-        help="stop following in this state, or when it waits for this (default: processed)",
+        metavar="STATE",
+        help="stop following in this state, or when it waits for this (default: processed): %(choices)s",
     )
     place = commands.add_parser("place", parents=[*parents, until], help="place an order, once")
     place.add_argument("--file", help="the order as JSON; - is standard input")
@@ -147,7 +149,7 @@ def _add_orders(
     }
     for name, (run, text, its_parents) in acts.items():
         command = commands.add_parser(name, parents=list(its_parents), help=text)
-        command.add_argument("order_id", metavar="ID", help="the order's id")
+        command.add_argument("order_id", type=_order_id, metavar="ID", help="the order's id")
         command.set_defaults(run=run)
         if name == "pay":
             command.add_argument(
@@ -183,6 +185,13 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds < math.inf:
         raise argparse.ArgumentTypeError("expected a number of seconds, such as 60")
     return seconds
+
+
+def _order_id(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError("expected the id that the order was given, a UUID") from error
 
 
 def _line(text: str) -> tuple[str, int]:

@@ -127,8 +127,8 @@ def test_following_ends_where_it_was_to(tmp_path: Path, until: str, status: int)
 def test_json_is_the_servers_own(tmp_path: Path) -> None:
     text = '{"title": "2 × 👩‍🎨 posters", "odd": "\\u0085", "number": 1.50}'
     with stand_in(CannedAnswer(body=text)) as server:
-        assert run(tmp_path, server, "orders", "show", "x/../y", "--json").out == f"{text}\n"
-    assert server.requests[0].path == "/api/v1/orders/x%2F..%2Fy"
+        assert run(tmp_path, server, "orders", "show", ORDER["id"], "--json").out == f"{text}\n"
+    assert server.requests[0].path == f"/api/v1/orders/{ORDER['id']}"
 
 
 def test_an_old_cursor_is_explained(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.architecture.source import ROOT
 from tests.terminal.command import Terminal
 
 NOWHERE = "http://127.0.0.1:9"
-SHOW = ("orders", "show", "an-order")
+SHOW = ("orders", "show", "019b0000-0000-7000-8000-000000000001")
 
 
 def at(folder: Path, *, url: str = NOWHERE, token: str = "a-token") -> Terminal:
@@ -33,6 +33,11 @@ def test_without_a_server_or_a_token_it_says_what_to_do(
     ran = at(tmp_path, url=url, token=token).run(*SHOW)
     assert (ran.status, ran.out) == (2, "")
     assert advice in ran.err and "Traceback" not in ran.err
+
+
+def test_an_order_that_has_no_id_is_a_mistake(tmp_path: Path) -> None:
+    ran = at(tmp_path).run("orders", "cancel", "invoice-7")
+    assert ran.status == 2 and "expected the id that the order was given, a UUID" in ran.err
 
 
 def test_a_token_is_never_on_the_command_line(tmp_path: Path) -> None:
