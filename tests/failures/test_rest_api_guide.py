@@ -90,7 +90,7 @@ class Reader:
     def __init__(self, folder: Path, url: str) -> None:
         self._url = url
         self._folder = folder
-        self._shell = Interpreter(["bash"], folder, {"PATH": os.environ["PATH"]})
+        self._shell = Interpreter(["bash"], folder, {"PATH": os.environ["PATH"], "PYTHON": sys.executable})
         self._python: Interpreter | None = None
 
     def run(self, language: str, example: str) -> str:
@@ -140,9 +140,10 @@ def pattern_of(text: str) -> str:
 
 @pytest.fixture
 def reader(system: System, tmp_path: Path) -> Iterator[Reader]:
-    """A reader beside a running system, with a token as `bin/up` writes it."""
+    """A reader in a checkout beside a running system, with a token as `bin/up` writes it."""
     system.environment |= {"CUSTOMER_WAIT": "120", "CLIENT_WEBHOOK_NETWORKS": "127.0.0.0/8"}
     system.start_all()
+    (tmp_path / "bin").symlink_to(ROOT / "bin")
     (tmp_path / "var").mkdir(exist_ok=True)
     token = token_of(User.objects.create(username="ada"), TokenScope.READ, TokenScope.ORDERS)
     (tmp_path / "var" / "demo-token").write_text(token)

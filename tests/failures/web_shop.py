@@ -28,11 +28,12 @@ class Shop:
         """A token of this account, which is made if there is none."""
         return token_of(User.objects.get_or_create(username=account)[0])
 
-    def serve(self, url: str = "") -> Server:
-        """Starts a web server and waits until it answers."""
+    def serve(self, url: str = "", *, port: int = 0) -> Server:
+        """Starts a web server, on any free port unless one is given, and waits until it answers."""
         server = Server(
             self._folder / f"web-{len(self._servers)}.log",
             database_url=url or database_url(),
+            port=port,
             SECRET_KEY=self._system.environment["SECRET_KEY"],
             VAR_DIR=str(self._folder),
         )

@@ -12,6 +12,7 @@ from tests.mutants.reconciliation import RECONCILIATION
 from tests.mutants.round_trips import ROUND_TRIPS
 from tests.mutants.simulation import SIMULATION
 from tests.mutants.snapshots import SNAPSHOTS
+from tests.mutants.terminal import TERMINAL
 from tests.mutants.waits import WAITS
 from tests.mutants.watchdog import WATCHDOG
 
@@ -246,6 +247,7 @@ MUTANTS = (
     ),
     *ROUND_TRIPS,
     *SNAPSHOTS,
+    *TERMINAL,
     *WAITS,
     *DECLINES,
     *BRANCHES,

@@ -33,8 +33,9 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """gunicorn with one worker. What it prints goes to `log`. `descriptors` is the most files that it may open. A
-    forked one starts with the libraries imported (`tests.support.prefork`), and has their memory."""
+    """gunicorn with one worker, on `port` or any that is free. What it prints goes to `log`. `descriptors` is the most
+    files that it may open. A forked one starts with the libraries imported (`tests.support.prefork`), and has their
+    memory."""
 
     def __init__(
         self,
@@ -45,9 +46,10 @@ class Server:
         config: str = "sasweb.web_server",
         descriptors: int | None = None,
         forked: bool = True,
+        port: int = 0,
         **env: str,
     ) -> None:
-        self.port = free_ports()
+        self.port = port or free_ports()
         self.log = log
         argv = ["-m", "gunicorn", "-c", f"python:{config}", application]
         environment = {

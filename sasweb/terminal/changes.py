@@ -1,0 +1,39 @@
+"""`bin/sasweb changes`: the feed of everything that happens to the client's orders."""
+
+from argparse import Namespace
+
+from sasweb.terminal.errors import DONE
+from sasweb.terminal.operations import LIST_CHANGES
+from sasweb.terminal.output import note, show
+from sasweb.terminal.server import Answer, Server
+from sasweb.terminal.wording import change_line
+
+PAGE_SIZE = 100
+WAIT = 30
+"""Seconds for which the server may hold a page until there is a change."""
+
+
+def read_page(server: Server, after: str, *, wait: int) -> Answer:
+    """The page of the feed after this cursor."""
+    return server.send(LIST_CHANGES, {"after": after, "page_size": PAGE_SIZE, "wait": wait})
+
+
+def changes(server: Server, arguments: Namespace) -> int:
+    """Shows the changes after a cursor, and with --follow also those that will be. However it ends, it says where to go
+    on: after the last change that was shown."""
+    cursor = arguments.after
+    try:
+        while True:
+            answer = read_page(server, cursor, wait=WAIT if arguments.follow else 0)
+            page = answer.json
+            if arguments.json and (page["results"] or not arguments.follow):
+                show(answer.text)
+            elif not arguments.json:
+                for change in page["results"]:
+                    show(change_line(change))
+            cursor = page["cursor"]
+            if not (arguments.follow or page["has_more"]):
+                return DONE
+    finally:
+        if cursor:
+            note(f"Go on with: bin/sasweb changes --after={cursor}")

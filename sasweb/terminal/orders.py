@@ -1,0 +1,149 @@
+"""`bin/sasweb orders …`: places an order, shows and follows it, pays for it and cancels it."""
+
+import json
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any
+from uuid import uuid4
+
+from sasweb.terminal import operations
+from sasweb.terminal.errors import DONE, REFUSED, NoAnswerError, RefusedError, UsageError
+from sasweb.terminal.output import note, show
+from sasweb.terminal.patience import LostError
+from sasweb.terminal.server import Answer, Server
+from sasweb.terminal.wording import order_line, order_lines
+
+RECONNECT = 1.0
+"""Seconds between a stream that has ended and the next, in which nothing is missed."""
+
+
+def place(server: Server, arguments: Namespace) -> int:
+    """Places an order. Its key is printed before it is sent, so that nobody ever has to guess whether it was."""
+    key = arguments.key or str(uuid4())
+    values = {"Idempotency-Key": key, "body": read_order(arguments)}
+    note(f"Idempotency-Key: {key}")
+    try:
+        answer = server.send(operations.PLACE_ORDER, values)
+    except NoAnswerError as error:
+        raise NoAnswerError(
+            f"{error}\nThe order may have been placed. Repeat the command with --key={quote(key)} to be sure: it is "
+            "placed once."
+        ) from error
+    if answer.headers.get("Idempotent-Replayed"):
+        note("An earlier request with this key has placed this order.")
+    _show_order(answer, arguments)
+    return follow_order(server, answer.json["id"], arguments) if arguments.follow else DONE
+
+
+def show_order(server: Server, arguments: Namespace) -> int:
+    """Shows an order in full."""
+    answer = server.send(operations.GET_ORDER, {"order_id": arguments.order_id})
+    show(answer.text if arguments.json else order_lines(answer.json))
+    return DONE
+
+
+def pay(server: Server, arguments: Namespace) -> int:
+    """Pays for an order whose payment was declined."""
+    order = {"order_id": arguments.order_id}
+    try:
+        answer = server.send(operations.PAY_FOR_ORDER, {**order, "payment_method": arguments.payment_method})
+    except RefusedError as error:
+        if not (error.is_repetition and error.code == "not_waiting_for_customer"):
+            raise
+        note(
+            "Nothing waits for a payment any more, so the try without an answer was taken. This is the order now:"
+        )
+        answer = server.send(operations.GET_ORDER, order)
+    _show_order(answer, arguments)
+    return DONE
+
+
+def cancel(server: Server, arguments: Namespace) -> int:
+    """Cancels an order."""
+    _show_order(server.send(operations.CANCEL_ORDER, {"order_id": arguments.order_id}), arguments)
+    return DONE
+
+
+def follow(server: Server, arguments: Namespace) -> int:
+    """Shows an order whenever it changes."""
+    return follow_order(server, arguments.order_id, arguments)
+
+
+def follow_order(server: Server, order_id: str, arguments: Namespace) -> int:
+    """Follows an order until it is as it was to be, or has ended otherwise. Returns the exit status."""
+    line = ""
+    for text in _versions(server, order_id):
+        order = json.loads(text)
+        if arguments.json:
+            show(text)
+        elif order_line(order) != line:
+            line = order_line(order)
+            show(line)
+        if arguments.until in (order["state"], order["waiting_for"]):
+            return DONE
+        if order["waiting_for"] == "customer":
+            note(f"Pay with: bin/sasweb orders pay {order['id']} --payment-method …")
+    return REFUSED
+
+
+def read_order(arguments: Namespace) -> Any:
+    """The body of an order: that of --file, with the lines and values of the other options. Raises `UsageError`."""
+    order: Any = {}
+    if arguments.file:
+        order = _read_file(arguments.file)
+    elif not arguments.line:
+        raise UsageError(
+            "Say what to order: --file order.json, or --line SKU=QUANTITY and --set ship_to.city=Delft."
+        )
+    if not isinstance(order, dict):
+        raise UsageError(f"{arguments.file} is not a JSON object, which an order is.")
+    if arguments.line:
+        order["lines"] = [{"sku": sku, "quantity": quantity} for sku, quantity in arguments.line]
+    for path, value in arguments.set:
+        _set(order, path, value)
+    return order
+
+
+def _versions(server: Server, order_id: str) -> Iterator[str]:
+    """Each version of an order as JSON, across streams, until it is finished."""
+    patience, version = server.new_patience(), ""
+    while True:
+        try:
+            values = {"order_id": order_id, "Last-Event-ID": version}
+            for event in server.events(operations.FOLLOW_ORDER, values, patience):
+                if event.kind == "end":
+                    return
+                version = event.event_id
+                yield event.data
+            time.sleep(RECONNECT)
+        except LostError as error:
+            patience.rest(error)
+
+
+def _show_order(answer: Answer, arguments: Namespace) -> None:
+    show(answer.text if arguments.json else order_line(answer.json))
+
+
+def _read_file(name: str) -> Any:
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        return json.loads(text)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{name} is not JSON in UTF-8: {error}") from error
+
+
+def _set(order: dict[str, Any], path: str, value: str) -> None:
+    """Sets a member to a text. A dot leads to a member of a member."""
+    *parents, name = path.split(".")
+    members: Any = order
+    for parent in parents:
+        members = members.setdefault(parent, {})
+        if not isinstance(members, Mapping):
+            raise UsageError(f"--set {path}: {parent} is not an object.")
+    members[name] = value
