@@ -4,6 +4,7 @@ from tests.mutants.branches import BRANCHES
 from tests.mutants.declines import DECLINES
 from tests.mutants.feeds import FEEDS
 from tests.mutants.keys import KEYS
+from tests.mutants.known_reads import KNOWN_READS
 from tests.mutants.laboratory import LABORATORY
 from tests.mutants.moves import MOVES
 from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
@@ -207,6 +208,7 @@ MUTANTS = (
     ),
     *FEEDS,
     *KEYS,
+    *KNOWN_READS,
     # The order of steps (I3, I10)
     Mutant(
         name="predecessors-not-awaited",
