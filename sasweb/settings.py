@@ -294,6 +294,8 @@ SPECTACULAR_SETTINGS = {
         "Goal": "orders.api.enumerations.GOALS",
         "MessageReason": "orders.api.enumerations.MESSAGE_REASONS",
         "MessageResultWord": "orders.api.enumerations.MESSAGE_RESULTS",
+        "NotificationChannel": "orders.api.enumerations.NOTIFICATION_CHANNELS",
+        "NotificationState": "orders.api.enumerations.NOTIFICATION_STATES",
         "OrderState": "orders.api.enumerations.ORDER_STATES",
         "Reason": "orders.api.enumerations.REASONS",
         "Situation": "orders.api.enumerations.SITUATIONS",

@@ -10,6 +10,8 @@ from orders.vocabulary import (
     DisabledReason,
     EventKind,
     Goal,
+    MessageChannel,
+    MessageState,
     ProcessState,
     Reason,
     StepStatus,
@@ -29,6 +31,8 @@ GOALS = list(Goal)
 MESSAGE_REASONS = [*Reason, *(kind for kind in AlertKind if kind.has_orders)]
 """Why an order was compensated, or needs an operator."""
 MESSAGE_RESULTS = [status.value for status in ResultStatus]
+NOTIFICATION_CHANNELS = list(MessageChannel)
+NOTIFICATION_STATES = list(MessageState)
 ORDER_STATES = list(ProcessState)
 REASONS = list(Reason)
 SITUATIONS = list(Situation)

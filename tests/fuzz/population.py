@@ -9,7 +9,7 @@ from examples.lab.workflows import AnalyseSample
 from orders.business import Environment
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
 from orders.engine.callbacks import issue_token
-from orders.models import AlertGroup, Circuit, OrderProcess, StatusMessage, StepState
+from orders.models import AlertGroup, Circuit, OrderProcess, SetAside, StatusMessage, StepState
 from orders.selectors.orders import client_of
 from orders.selectors.response_queues import queue_of
 from orders.services import placing
@@ -43,10 +43,11 @@ def populate(client: User) -> Mapping[str, list[Any]]:
     webhook = make_endpoint(client, "https://receiver.invalid/")
     return {
         "orders/{order_id}": [*map(str, orders), str(called.pk)],
-        "steps/{step}": ["review"],
+        "steps/{step}": ["review", "book-spectrometer"],
         "steps/{step_id}": list(StepState.objects.values_list("pk", flat=True)),
         "groups/{group_id}": list(AlertGroup.objects.values_list("pk", flat=True)),
         "response-queues/{name}": [QUEUE],
+        "set-aside/{number}": list(SetAside.objects.values_list("pk", flat=True)),
         "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
         "agents/{name}": ["payments", "instruments"],
         "bulk-actions/{action_id}": [1, 2],
