@@ -3,6 +3,7 @@
 from django.urls import path
 
 from orders.api import operator_alert_views as alert_views
+from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
 from orders.api import operator_views as views
 
@@ -23,6 +24,10 @@ urlpatterns = [
     path(f"{STEP}/event", views.StepEvent.as_view(), name="step-event"),
     path("agents/<slug:name>/pause", views.AgentPause.as_view(), name="agent-pause"),
     path("agents/<slug:name>/resume", views.AgentResume.as_view(), name="agent-resume"),
+    path("orders/search", order_lists.OrderSearch.as_view(), name="order-search"),
+    path("compensations", order_lists.Compensations.as_view(), name="compensations"),
+    path("set-aside", order_lists.SetAsides.as_view(), name="set-aside"),
+    path(f"{ORDER}/details", order_lists.OrderDetails.as_view(), name="order-details"),
     path(f"{ORDER}/resubmit", order_views.OrderResubmission.as_view(), name="order-resubmit"),
     path(f"{ORDER}/retry", order_views.OrderRetry.as_view(), name="order-retry"),
     path(f"{ORDER}/priority", order_views.OrderPriority.as_view(), name="order-priority"),

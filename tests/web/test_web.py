@@ -139,6 +139,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "settle_step"),
         *("erase_customer", "replay_submission", "get_alert_group", "list_closed_alerts"),
         *("acknowledge_alert_group", "reopen_alert_group", "add_alert_group_note"),
+        *("search_orders", "list_compensations", "list_set_aside", "get_order_details"),
         *("place_orders", "quote_order", "list_changes"),
         *("list_queues", "lease_messages", "acknowledge_messages", "release_messages"),
         *("list_webhooks", "create_webhook", "get_webhook", "change_webhook", "delete_webhook"),
