@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
+from uuid_utils.compat import uuid7
 
 from examples.lab.workflows import AnalyseSample
 from orders.business import Environment
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
 from orders.engine.callbacks import issue_token
+from orders.engine.channels import submissions
 from orders.models import AlertGroup, Circuit, OrderProcess, SetAside, StatusMessage, StepState
 from orders.selectors.orders import client_of
 from orders.selectors.response_queues import queue_of
@@ -65,6 +67,8 @@ def _placed(client: User) -> list[Any]:
         order = as_order(new_order(SKUS[number], email="ada@example.com"))
         ids.append(placing.place_order(client=client_of(client.pk), order=order).order_id)
         if number == 1:
+            ids.append(uuid7())
+            submissions.post(order_id=ids[-1], client=client_of(client.pk), body={})
             run_submission()
     return ids
 
