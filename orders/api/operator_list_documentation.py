@@ -21,7 +21,7 @@ SEARCH_ORDERS: dict[str, Any] = {
     ),
     "tags": TAG,
     "parameters": [OrderSearchQuery],
-    "responses": representations.FoundOrderPageOut,
+    "responses": representations.ListedOrderPageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED]},
 }
 LIST_COMPENSATIONS: dict[str, Any] = {
@@ -30,7 +30,7 @@ LIST_COMPENSATIONS: dict[str, Any] = {
     "description": f"Also those whose compensation failed, until that is resolved. {EARLY}",
     "tags": TAG,
     "parameters": [CompensationQuery],
-    "responses": representations.FoundOrderPageOut,
+    "responses": representations.ListedOrderPageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED]},
 }
 LIST_SET_ASIDE: dict[str, Any] = {

@@ -68,7 +68,7 @@ def _render(request: Request, orders: list[Any], behind: object) -> Response:
     """A page of orders, whose next page begins there; None at the end."""
     following = next_url(request, "cursor", behind) if behind else None
     body = {"results": orders, "next": following}
-    return Response(representations.FoundOrderPageOut.render(body))
+    return Response(representations.ListedOrderPageOut.render(body))
 
 
 class SetAsides(OperatorView):

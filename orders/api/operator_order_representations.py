@@ -60,13 +60,13 @@ class PendingActOut(Out):
     until = serializers.DateTimeField(allow_null=True)
 
 
-class FoundOrderLinksOut(LinkOut):
+class ListedOrderLinksOut(LinkOut):
     """The URLs of the order: as its customer sees it, and with what only operators see."""
 
     details = serializers.CharField()
 
 
-class FoundOrderOut(Out):
+class ListedOrderOut(Out):
     """An order in a list for operators. `code` and `group` are of its open alert, `seconds` is its age or, once it has
     ended, how long it took. `steps` are those that it is at, `act` is what an operator last requested in bulk."""
 
@@ -95,7 +95,7 @@ class FoundOrderOut(Out):
         """The order's value."""
         return money(row.total, row.currency)
 
-    @extend_schema_field(FoundOrderLinksOut)
+    @extend_schema_field(ListedOrderLinksOut)
     def get_links(self, row: OrderRow) -> Mapping[str, str]:
         """Where more is to be read of the order."""
         return {
@@ -109,8 +109,8 @@ def money(total: int | None, currency: str | None) -> Mapping[str, Any] | None:
     return None if total is None else MoneyOut.render(Money(amount=total, currency=currency or ""))
 
 
-FoundOrderPageOut = page_of(
-    FoundOrderOut, "A page of orders, newest first. It may have fewer than you asked for."
+ListedOrderPageOut = page_of(
+    ListedOrderOut, "A page of orders, newest first. It may have fewer than you asked for."
 )
 
 
