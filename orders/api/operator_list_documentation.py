@@ -22,7 +22,7 @@ SEARCH_ORDERS: dict[str, Any] = {
     "tags": TAG,
     "parameters": [OrderSearchQuery],
     "responses": representations.ListedOrderPageOut,
-    "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED, "url_too_long"]},
 }
 LIST_COMPENSATIONS: dict[str, Any] = {
     "operation_id": "list_compensations",
