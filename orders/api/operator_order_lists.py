@@ -27,9 +27,16 @@ from orders.selectors.desk.compensation import compensating_orders
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
+from orders.vocabulary import TokenScope
 
 
-class OrderSearch(OperatorView):
+class OrdersView(OperatorView):
+    """A view of everybody's orders, for tokens that may act on them. To any other of the account they do not exist."""
+
+    reading_scope = TokenScope.OPERATE
+
+
+class OrderSearch(OrdersView):
     """All orders, with the filters of the console's list."""
 
     @extend_schema(**documentation.SEARCH_ORDERS)
@@ -48,7 +55,7 @@ class OrderSearch(OperatorView):
         return _render(request, page.orders, behind and SearchPosition(behind, page.after is None))
 
 
-class Compensations(OperatorView):
+class Compensations(OrdersView):
     """The orders that are being compensated, and those whose compensation failed."""
 
     @extend_schema(**documentation.LIST_COMPENSATIONS)
@@ -71,7 +78,7 @@ def _render(request: Request, orders: list[Any], behind: object) -> Response:
     return Response(representations.ListedOrderPageOut.render(body))
 
 
-class SetAsides(OperatorView):
+class SetAsides(OrdersView):
     """The submissions that could not become orders."""
 
     @extend_schema(**documentation.LIST_SET_ASIDE)
@@ -81,7 +88,7 @@ class SetAsides(OperatorView):
         return render_page(representations.SetAsidePageOut, request, page, key=lambda row: row.number)
 
 
-class OrderDetails(OperatorView):
+class OrderDetails(OrdersView):
     """All about one order that only operators see."""
 
     @extend_schema(**documentation.GET_DETAILS)

@@ -146,6 +146,7 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
         *("decide", "report_event"),
         *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "replay_submission"),
         *("acknowledge_alert_group", "reopen_alert_group", "add_alert_group_note"),
+        *("search_orders", "list_compensations", "list_set_aside", "get_order_details"),
     }
     assert {name for name, scope in scopes.items() if scope is None} == {
         *("list_products", "get_product", "answer_call")

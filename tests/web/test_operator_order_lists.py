@@ -16,6 +16,7 @@ from orders.models import OrderProcess, SetAside
 from orders.selectors.desk import compensation
 from orders.services.audit import Actor
 from orders.services.operators import bulk
+from orders.vocabulary import TokenScope
 from tests.support.businesses import Oven, business
 from tests.support.factories import ago, ahead, step_of
 from tests.support.finished_orders import archive, finished_order
@@ -65,6 +66,8 @@ def test_a_viewer_may_read_and_a_customer_may_not(viewer: APIClient, path: str) 
     assert viewer.get(path).status_code in (200, 404)
     assert_problem(api_client(token_of(person("customer"))).get(path), "permission_denied")
     assert_problem(APIClient().get(path), "not_authenticated")
+    others = api_client(token_of(person("admin"), *(set(TokenScope) - {TokenScope.OPERATE})))
+    assert assert_problem(others.get(path), "scope_missing")["needed_scope"] == "operate"
 
 
 def test_each_filter_finds_exactly_its_orders(viewer: APIClient) -> None:
