@@ -1,15 +1,21 @@
 """The enumerations that have names of their own in the OpenAPI document (`ENUM_NAME_OVERRIDES`), as lists of words."""
 
+from orders.business import FieldType, ResultType
 from orders.business.words import Situation
+from orders.selectors.desk.standing import StandingKind
 from orders.services.act_results import ResultStatus
 from orders.vocabulary import (
     AlertKind,
+    BulkItemState,
     BulkKind,
     BulkState,
     DeliveryState,
     DisabledReason,
     EventKind,
     Goal,
+    MessageChannel,
+    MessageState,
+    Outcome,
     ProcessState,
     Reason,
     StepStatus,
@@ -24,14 +30,21 @@ BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
 DELIVERY_STATES = list(DeliveryState)
 DISABLED_REASONS = list(DisabledReason)
+EDITABLE_FIELD_TYPES = list(FieldType)
 EVENT_KINDS = list(EventKind)
 GOALS = list(Goal)
 MESSAGE_REASONS = [*Reason, *(kind for kind in AlertKind if kind.has_orders)]
 """Why an order was compensated, or needs an operator."""
 MESSAGE_RESULTS = [status.value for status in ResultStatus]
+NOTIFICATION_CHANNELS = list(MessageChannel)
+NOTIFICATION_STATES = list(MessageState)
 ORDER_STATES = list(ProcessState)
+OUTCOMES = list(Outcome)
+PENDING_ACT_STATES = [*BulkItemState, BulkState.UNDONE]
 REASONS = list(Reason)
+RESULT_FIELD_TYPES = list(ResultType)
 SITUATIONS = list(Situation)
 STAGE_STATES = list(STATES)
+STANDINGS = [kind.value.replace(" ", "_") for kind in StandingKind]
 STEP_STATES = list(StepStatus)
 WAITING_FOR = list(WaitingFor)

@@ -67,6 +67,23 @@ class Prose(serializers.CharField):
         return data
 
 
+class Note(serializers.CharField):
+    """Text of any number of lines that has something to read in it."""
+
+    schema = {"pattern": rf"^[^\u0000]*[^\s{_BREAKING}][^\u0000]*$"}
+    default_error_messages = {"invalid": "This must be a string."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        if not any(is_one_line(character) and not character.isspace() for character in data):
+            self.fail("blank")
+        return data
+
+
 class MailedText(Text):
     """Text that an email to a stranger may contain, so no url of a page is in it."""
 

@@ -21,12 +21,11 @@ from orders.selectors.desk.confirmation import WORD
 TAG = ["operators"]
 DENIED = "permission_denied"
 
-
 STEP = path_parameter("step", "The name of the step, as its order has it.", minLength=1, maxLength=60)
 AGENT = path_parameter("name", "The name of the agent.", pattern="^[-a-zA-Z0-9_]+$", maxLength=LONGEST_NAME)
 
 
-def _act(
+def act(
     operation: str,
     summary: str,
     body: Any,
@@ -34,6 +33,7 @@ def _act(
     description: str = "",
     place: OpenApiParameter | None = None,
 ) -> dict[str, Any]:
+    """An act of an operator. Unless a `description` says more, it is that of most acts."""
     return {
         "operation_id": operation,
         "summary": summary,
@@ -95,9 +95,9 @@ GET_ACTION: dict[str, Any] = {
     "responses": representations.BulkActionOut,
     "extensions": {OPERATION_PROBLEMS: [DENIED, "not_found"]},
 }
-RESUBMIT_STEP = _act("resubmit_step", "Resubmit a failed step", ReasonIn)
-SKIP_STEP = _act("skip_step", "Skip a step", NeededReasonIn)
-COMPENSATE_ORDER = _act(
+RESUBMIT_STEP = act("resubmit_step", "Resubmit a failed step", ReasonIn)
+SKIP_STEP = act("skip_step", "Skip a step", NeededReasonIn)
+COMPENSATE_ORDER = act(
     "compensate_order",
     "Cancel an order",
     CompensationIn,
@@ -116,7 +116,7 @@ LIST_DECISIONS: dict[str, Any] = {
     "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED]},
 }
 ANSWERED = ("already_answered", "too_late")
-DECIDE = _act(
+DECIDE = act(
     "decide",
     "Decide for a step that waits for a person",
     DecisionIn,
@@ -128,7 +128,7 @@ DECIDE = _act(
         "records each request."
     ),
 )
-REPORT_EVENT = _act(
+REPORT_EVENT = act(
     "report_event",
     "Report the outside event that a step waits for",
     EventIn,
@@ -139,5 +139,5 @@ REPORT_EVENT = _act(
         "workflow declares; `errors` names those that are missing. The audit log records each request."
     ),
 )
-PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn, place=AGENT)
-RESUME_AGENT = _act("resume_agent", "Resume a paused agent", ReasonIn, place=AGENT)
+PAUSE_AGENT = act("pause_agent", "Pause an agent", NeededReasonIn, place=AGENT)
+RESUME_AGENT = act("resume_agent", "Resume a paused agent", ReasonIn, place=AGENT)

@@ -2,8 +2,9 @@
 
 from rest_framework import serializers
 
-from orders.api.fields import Prose, Strict, Text, Whole
+from orders.api.fields import Note, Prose, Strict, Text, Whole
 from orders.services.answers import LONGEST_NOTE
+from orders.services.operators import alerts
 
 
 class ActIn(Strict):
@@ -22,6 +23,12 @@ class NeededReasonIn(ActIn):
     """Why, for the audit log. Required."""
 
     reason = Text(max_length=200)
+
+
+class NoteIn(ActIn):
+    """What the next operator should know."""
+
+    text = Note(max_length=alerts.LONGEST_NOTE)
 
 
 class CompensationIn(NeededReasonIn):

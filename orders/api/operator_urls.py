@@ -2,9 +2,14 @@
 
 from django.urls import path
 
+from orders.api import operator_alert_views as alert_views
+from orders.api import operator_order_lists as order_lists
+from orders.api import operator_order_views as order_views
 from orders.api import operator_views as views
 
-STEP = "orders/<uuid:order_id>/steps/<str:step>"
+GROUP = "alerts/groups/<int:group_id>"
+ORDER = "orders/<uuid:order_id>"
+STEP = f"{ORDER}/steps/<str:step>"
 
 urlpatterns = [
     path("alerts", views.Alerts.as_view(), name="alerts"),
@@ -19,4 +24,20 @@ urlpatterns = [
     path(f"{STEP}/event", views.StepEvent.as_view(), name="step-event"),
     path("agents/<slug:name>/pause", views.AgentPause.as_view(), name="agent-pause"),
     path("agents/<slug:name>/resume", views.AgentResume.as_view(), name="agent-resume"),
+    path("orders/search", order_lists.OrderSearch.as_view(), name="order-search"),
+    path("compensations", order_lists.Compensations.as_view(), name="compensations"),
+    path("set-aside", order_lists.SetAsides.as_view(), name="set-aside"),
+    path(f"{ORDER}/details", order_lists.OrderDetails.as_view(), name="order-details"),
+    path(f"{ORDER}/resubmit", order_views.OrderResubmission.as_view(), name="order-resubmit"),
+    path(f"{ORDER}/retry", order_views.OrderRetry.as_view(), name="order-retry"),
+    path(f"{ORDER}/priority", order_views.OrderPriority.as_view(), name="order-priority"),
+    path(f"{ORDER}/erase", order_views.OrderErasure.as_view(), name="order-erase"),
+    path(f"{STEP}/edit", order_views.StepEdit.as_view(), name="step-edit"),
+    path(f"{STEP}/settle", order_views.StepSettlement.as_view(), name="step-settle"),
+    path("set-aside/<int:number>/replay", order_views.SubmissionReplay.as_view(), name="set-aside-replay"),
+    path(GROUP, alert_views.AlertGroupDetail.as_view(), name="alert-group"),
+    path(f"{GROUP}/closed", alert_views.ClosedAlerts.as_view(), name="closed-alerts"),
+    path(f"{GROUP}/acknowledge", alert_views.GroupAcknowledgement.as_view(), name="group-acknowledge"),
+    path(f"{GROUP}/reopen", alert_views.GroupReopening.as_view(), name="group-unacknowledge"),
+    path(f"{GROUP}/notes", alert_views.GroupNotes.as_view(), name="group-note"),
 ]

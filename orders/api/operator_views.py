@@ -53,11 +53,13 @@ class OperatorView(APIView):
 
     permission_classes = (IsAuthenticated,)
     scope = TokenScope.OPERATE
+    permission: ClassVar[str] = OPERATE
+    """What the account must be permitted to act."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Checks the account's access level and then the token's scope, and records a refused act."""
         super().initial(request, *args, **kwargs)
-        needed = OPERATE if request.method == "POST" else VIEW
+        needed = self.permission if request.method == "POST" else VIEW
         if not request.user.has_perm(needed):
             self._record_refusal(request, kwargs, why=f"needs {needed}")
             self.permission_denied(request)
@@ -100,6 +102,7 @@ class Alerts(OperatorView):
             kind=query["kind"],
             agent=query["agent"],
             subject=query["subject"],
+            code=query["code"],
             before=query["cursor"],
             limit=query["page_size"],
         )
@@ -112,7 +115,15 @@ class AlertGroups(OperatorView):
     @extend_schema(**operator_documentation.LIST_GROUPS)
     def get(self, request: Request) -> Response:
         query = read_query(AlertGroupQuery, request)
-        page = group_page(before=query["cursor"], limit=query["page_size"], now=now())
+        page = group_page(
+            before=query["cursor"],
+            limit=query["page_size"],
+            now=now(),
+            kind=query["kind"],
+            agent=query["agent"],
+            code=query["code"],
+            acknowledged={"true": True, "false": False}.get(query["acknowledged"]),
+        )
         return render_page(representations.AlertGroupPageOut, request, page, key=lambda row: row.group.pk)
 
 

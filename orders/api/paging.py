@@ -38,7 +38,7 @@ LONGEST_WAIT = 60
 """Seconds that a response may be held back."""
 
 LONGEST_NAME = 60
-"""Characters of the name of an agent."""
+"""Characters of the name of an agent or a step, or of an error code."""
 
 CURSOR_HELP = "Where the page starts. Follow `next` instead of building a cursor yourself."
 
@@ -172,18 +172,35 @@ class MessageQuery(EventQuery):
     wait = waits_for("message")
 
 
-class AlertGroupQuery(PageQuery):
-    """Selects groups of alerts."""
+class CauseQuery(PageQuery):
+    """Selects alerts, or groups of them, by what has caused them."""
 
+    kind = Choice([kind.value for kind in AlertKind], default=None, help_text="Only alerts of this kind.")
+    agent = OneLine(default="", max_length=LONGEST_NAME, help_text="Only alerts about this agent.")
+    code = OneLine(default="", max_length=LONGEST_NAME, help_text="Only alerts with this error code.")
     cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
 
 
-class AlertQuery(AlertGroupQuery, SubjectQuery):
+class AlertGroupQuery(CauseQuery):
+    """Selects groups of alerts."""
+
+    acknowledged = Choice(
+        ["true", "false"],
+        default=None,
+        help_text="Only groups that somebody has acknowledged since they last began, or only the others.",
+    )
+
+
+class ClosedAlertQuery(PageQuery):
+    """Selects closed alerts."""
+
+    cursor = OrderCursor(default=None, help_text=CURSOR_HELP)
+
+
+class AlertQuery(CauseQuery, SubjectQuery):
     """Selects alerts."""
 
     group = Digits(min_value=0, max_value=LARGEST_ID, default=None, help_text="Only alerts in this group.")
-    kind = Choice([kind.value for kind in AlertKind], default=None, help_text="Only alerts of this kind.")
-    agent = OneLine(default="", max_length=LONGEST_NAME, help_text="Only alerts about this agent.")
 
 
 def read_query(kind: type[Query], request: Request) -> dict[str, Any]:

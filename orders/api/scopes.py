@@ -1,4 +1,5 @@
-"""What a token may do: each view names the scope that its acts need. Reading needs the scope that every token has."""
+"""What a token may do: each view names the scope that its acts need. Reading needs the scope that every token has,
+except for everybody's orders."""
 
 from collections.abc import Container
 from typing import Any
@@ -38,12 +39,14 @@ class MayUseScope(BasePermission):
 
 
 def scope_of(view: Any, method: str | None) -> TokenScope | None:
-    """The scope that a method of a view needs; None if it has no such method.
+    """The scope that a method of a view needs; None if it has no such method. A view may name a `reading_scope` of its
+    own.
 
     Raises `AttributeError` if a view that acts names no scope.
     """
     if method in SAFE_METHODS:
-        return TokenScope.READ
+        reading_scope: TokenScope = getattr(view, "reading_scope", TokenScope.READ)
+        return reading_scope
     if not hasattr(view, (method or "").lower()):
         return None
     scope: TokenScope = view.scope

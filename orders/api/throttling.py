@@ -10,12 +10,16 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from orders.access.addresses import read_ip_address
+from orders.access.limited_requests import SEARCH
 from orders.access.limits import Subject
 from orders.api.preferences import read_wait
 from orders.api.rate_limits import count, stranger
 
 WITHOUT_DATABASE = frozenset({"api:schema", "api:docs", "api:problems", "api:problem"})
 """What is answered although the database cannot be asked."""
+
+SEARCHES = "api:order-search"
+"""The list that operators search, which is counted as the console's is."""
 
 
 class LimitThrottle(BaseThrottle):
@@ -59,6 +63,8 @@ def _subjects(request: Request) -> Iterator[Subject]:
             yield "search.account", account
         elif address:
             yield "search.address", address
+    if account and page == SEARCHES and request.query_params.get(SEARCH):
+        yield "search.account", account
     if page == "callbacks:answer" and request.method == "POST" and address:
         yield "callbacks.address", address
     elif page == "api:orders" and request.method == "POST" and account:

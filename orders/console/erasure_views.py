@@ -14,8 +14,7 @@ from orders.console.order_lookup import read_page
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import ResultStatus
 from orders.services.operators.erasure import erase as erase_customer
-
-WORD = "erase"
+from orders.services.operators.order_erasure import WORD
 
 
 def _email(order: ConsoleOrder) -> str:

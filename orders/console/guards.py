@@ -46,7 +46,9 @@ def act(permission: str, *, confirmed: bool = False) -> Callable[[View], View]:
     """
 
     def guarded(view: View) -> View:
-        return needs(permission, require_POST(_confirmed(view) if confirmed else view))
+        guarded_view = needs(permission, require_POST(_confirmed(view) if confirmed else view))
+        guarded_view.is_confirmed = confirmed  # type: ignore[attr-defined]
+        return guarded_view
 
     return guarded
 

@@ -25,6 +25,7 @@ DOCUMENTS = ("docs", "bench", "bin", "README.md", "CHANGELOG.md")
 TEXTS = {".py", ".html", ".txt", ".md", ".js", ""}
 EXEMPT = {"docs/glossary.md"}
 TAKING_BACK_A_CLICK = {
+    "orders.api.enumerations": {"UNDONE"},
     "orders.console.bulk_views": {"undo"},
     "orders.selectors.desk.bulk": {"can_be_undone"},
     "orders.selectors.desk.order_rows": {"UNDONE", "_can_undo"},

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
+from uuid_utils.compat import uuid7
 
 from examples.lab.workflows import AnalyseSample
 from orders.business import Environment
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
 from orders.engine.callbacks import issue_token
-from orders.models import AlertGroup, Circuit, OrderProcess, StatusMessage, StepState
+from orders.engine.channels import submissions
+from orders.models import AlertGroup, Circuit, OrderProcess, SetAside, StatusMessage, StepState
 from orders.selectors.orders import client_of
 from orders.selectors.response_queues import queue_of
 from orders.services import placing
@@ -43,10 +45,11 @@ def populate(client: User) -> Mapping[str, list[Any]]:
     webhook = make_endpoint(client, "https://receiver.invalid/")
     return {
         "orders/{order_id}": [*map(str, orders), str(called.pk)],
-        "steps/{step}": ["review"],
+        "steps/{step}": ["review", "book-spectrometer"],
         "steps/{step_id}": list(StepState.objects.values_list("pk", flat=True)),
         "groups/{group_id}": list(AlertGroup.objects.values_list("pk", flat=True)),
         "response-queues/{name}": [QUEUE],
+        "set-aside/{number}": list(SetAside.objects.values_list("pk", flat=True)),
         "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
         "agents/{name}": ["payments", "instruments"],
         "bulk-actions/{action_id}": [1, 2],
@@ -64,6 +67,8 @@ def _placed(client: User) -> list[Any]:
         order = as_order(new_order(SKUS[number], email="ada@example.com"))
         ids.append(placing.place_order(client=client_of(client.pk), order=order).order_id)
         if number == 1:
+            ids.append(uuid7())
+            submissions.post(order_id=ids[-1], client=client_of(client.pk), body={})
             run_submission()
     return ids
 

@@ -15,6 +15,7 @@ from orders.selectors.desk import (
     agents,
     alert_groups,
     alerts,
+    compensation,
     decisions,
     order_ids,
     overview,
@@ -57,6 +58,12 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
         "closed alerts": lambda: alert_groups.closed_alerts(),
         "orders of groups": lambda: alerts.newest_orders_of_groups([group.pk], most=12),
         "alerts of a group": lambda: alerts.alerts_of_group(group, closed=True, after=""),
+        "closed alerts of a group": lambda: alerts.closed_alerts_of_group(
+            group, after=Position(now, UUID(int=1)), limit=30
+        ),
+        "compensating orders": lambda: compensation.compensating_orders(
+            states=compensation.UNFINISHED, after=None, limit=30, retry_limits=limits, now=now
+        ),
         "set aside": lambda: set_aside.set_aside_submissions(),
         "orders": lambda: search.page(OrderFilter(), after=None, limit=30, retry_limits=limits, now=now),
         "waiting orders": lambda: search.page(

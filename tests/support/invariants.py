@@ -44,7 +44,7 @@ ONCE_AN_ATTEMPT = frozenset(
 GRANTS = frozenset(
     {
         *("resubmitted", "paid_again", "step_timed_out", "compensation_timed_out", "step_recalled"),
-        *("step_deferred", "awaiting"),
+        *("step_deferred", "awaiting", "edited"),
     }
 )
 """The events that allow another attempt. A compensation's first attempt is also allowed, and one after an order's own

@@ -16,6 +16,7 @@ from rest_framework.exceptions import ValidationError
 from orders.api.fields import (
     Digits,
     MailedText,
+    Note,
     NumberCursor,
     OneLine,
     OrderCursor,
@@ -36,7 +37,9 @@ from tests.support.factories import make_alert, make_order
 
 OPERATIONS = ("get", "post", "delete")
 OPTIONAL_BODIES = {
-    *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent")
+    *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"),
+    *("resubmit_order", "retry_order", "replay_submission"),
+    *("acknowledge_alert_group", "reopen_alert_group"),
 }
 
 
@@ -200,6 +203,7 @@ class Everything(Strict):
     text = Text(max_length=5)
     line = OneLine(max_length=5)
     prose = Prose(max_length=5)
+    note = Note(max_length=5)
     mailed = MailedText(max_length=5)
     token = Token(pattern="[a-z]{2,3}|x", message="No.", max_length=3)
     subject = SubjectText(max_length=9)

@@ -26,6 +26,7 @@ MOST_CLOSED = 10_000
 """The most recently closed alerts of a group that are read for its trend."""
 RECENT = timedelta(hours=1)
 SHOWN = 20
+SHOWN_NOTES = 100
 
 _COUNTS = """
     SELECT a.group_id, count(*), min(a.opened_at), max(a.opened_at),
@@ -182,9 +183,30 @@ def group_summary(group: AlertGroup, *, now: datetime) -> GroupSummary | None:
     return next(iter(_summaries(open_groups(now=now, group=group), now)), None)
 
 
-def group_page(*, before: int | None, limit: int, now: datetime) -> Page[OpenAlerts]:
-    """A page of the groups with open alerts, the newest group first, below the id `before`. Two queries."""
-    groups = [alerts for alerts in open_groups(now=now) if before is None or alerts.group.pk < before]
+def group_page(
+    *,
+    before: int | None,
+    limit: int,
+    now: datetime,
+    kind: str | None = None,
+    agent: str = "",
+    code: str = "",
+    acknowledged: bool | None = None,
+) -> Page[OpenAlerts]:
+    """A page of the groups with open alerts, the newest group first, below the id `before`. Two queries.
+
+    With `kind`, `agent` and `code` only those of that cause; with `acknowledged` only those that
+    somebody has acknowledged or, if it is False, only the others.
+    """
+    groups = [
+        alerts
+        for alerts in open_groups(now=now)
+        if (before is None or alerts.group.pk < before)
+        and kind in (None, alerts.group.kind)
+        and agent in ("", alerts.group.agent)
+        and code in ("", alerts.group.code)
+        and acknowledged in (None, alerts.acknowledged)
+    ]
     return page_of(sorted(groups, key=lambda alerts: alerts.group.pk, reverse=True), limit)
 
 
@@ -280,7 +302,7 @@ class GroupHistory:
 def group_history(group: AlertGroup) -> GroupHistory:
     """The newest notes, bulk actions and notifications of a group. Three queries."""
     return GroupHistory(
-        notes=list(group.notes.order_by("-id")[:100]),
+        notes=list(group.notes.order_by("-id")[:SHOWN_NOTES]),
         actions=list(group.actions.order_by("-created_at")[:SHOWN]),
         messages=list(group.messages.order_by("-id")[:SHOWN]),
     )

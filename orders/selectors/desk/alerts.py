@@ -9,11 +9,11 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from orders.engine.runtime.sql import fetch
-from orders.fields.numbers import read_whole_number
+from orders.fields.numbers import LARGEST_ID, read_whole_number
 from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
 from orders.selectors.desk.alert_groups import MOST_VALUED, GroupSummary
 from orders.selectors.desk.confirmation import have_money
-from orders.selectors.paging import Page, page_of
+from orders.selectors.paging import Page, Position, page_of
 
 MOST_EXPORTED = 50_000
 SHOWN = 20
@@ -40,16 +40,35 @@ class AlertPage:
 def alerts_of_group(group: AlertGroup, *, closed: bool, after: str, limit: int = 25) -> AlertPage:
     """A page of a group's open or closed alerts. Two queries. An unreadable `after` gives the first page."""
     when = "closed_at" if closed else "opened_at"
+    rows = _newest(group, when, closed=closed, key=_read_key(after), limit=limit)
+    last = rows[limit - 1] if len(rows) > limit else None
+    following = f"{getattr(last, when).isoformat()}~{last.pk}" if last else ""
+    return AlertPage(alerts=_with_orders(rows[:limit]), after=following)
+
+
+def closed_alerts_of_group(group: AlertGroup, *, after: Position | None, limit: int) -> Page[Alert]:
+    """A page of a group's closed alerts, the last closed first, behind the position `after`. One query."""
+    key = None if after is None else (after.at, min(after.order_id.int, LARGEST_ID))
+    return page_of(_newest(group, "closed_at", closed=True, key=key, limit=limit), limit)
+
+
+def closed_position(alert: Alert) -> Position:
+    """Where a closed alert is in the list of its group: the time when it was closed, and its id."""
+    assert alert.closed_at is not None
+    return Position(alert.closed_at, UUID(int=alert.pk))
+
+
+def _newest(
+    group: AlertGroup, when: str, *, closed: bool, key: tuple[datetime, int] | None, limit: int
+) -> list[Alert]:
+    """The newest of a group by the time `when` and the id, below this key, and one more than `limit`."""
     alerts = Alert.objects.filter(group=group, closed_at__isnull=not closed)
-    if (key := _read_key(after)) is not None:
+    if key is not None:
         # A row comparison, which PostgreSQL answers from the index.
         alerts = alerts.extra(
             where=[f'("orders_alert"."{when}", "orders_alert"."id") < (%s, %s)'], params=[*key]
         )
-    rows = list(alerts.order_by(f"-{when}", "-id")[: limit + 1])
-    last = rows[limit - 1] if len(rows) > limit else None
-    following = f"{getattr(last, when).isoformat()}~{last.pk}" if last else ""
-    return AlertPage(alerts=_with_orders(rows[:limit]), after=following)
+    return list(alerts.order_by(f"-{when}", "-id")[: limit + 1])
 
 
 def _read_key(after: str) -> tuple[datetime, int] | None:
@@ -87,7 +106,14 @@ class OpenAlert:
 
 
 def open_alerts(
-    *, group: int | None, kind: str | None, agent: str, subject: str, before: int | None, limit: int
+    *,
+    group: int | None,
+    kind: str | None,
+    agent: str,
+    subject: str,
+    code: str = "",
+    before: int | None,
+    limit: int,
 ) -> Page[OpenAlert]:
     """A page of the open alerts, newest first, below the id `before`. Two queries."""
     alerts = Alert.objects.filter(closed_at__isnull=True)
@@ -97,6 +123,8 @@ def open_alerts(
         alerts = alerts.filter(kind=kind)
     if agent:
         alerts = alerts.filter(agent=agent)
+    if code:
+        alerts = alerts.filter(code=code)
     if subject:
         alerts = alerts.filter(order_id__in=Order.objects.filter(subject=subject).values("id"))
     if before is not None:

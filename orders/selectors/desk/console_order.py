@@ -23,6 +23,7 @@ SKIPPABLE = (StepStatus.NOT_STARTED.value, StepStatus.AWAITING.value, StepStatus
 class ConsoleStep:
     """A step with what an operator may do to it. `original` is its request before it was edited."""
 
+    id: int
     facts: StepFacts
     standing: Standing | None
     request: Any
@@ -136,6 +137,7 @@ def _step(
     put_off = (StepStatus.NOT_STARTED, StepStatus.COMPENSATING, StepStatus.AWAITING)
     waits = facts.state in put_off and facts.not_before is not None
     return ConsoleStep(
+        id=row.pk,
         facts=facts,
         standing=step_standing(facts, order.goal, due_at=order.due_at, retry_limits=retry_limits, now=now)
         if open_ and not in_error

@@ -43,6 +43,11 @@ def set_aside_submission(order_id: UUID) -> SetAsideSubmission | None:
     return _submission(row) if row else None
 
 
+def was_set_aside(number: int) -> bool:
+    """Whether a submission has been set aside under this number, replayed or not. One query."""
+    return SetAside.objects.filter(pk=number).exists()
+
+
 def _submission(row: SetAside) -> SetAsideSubmission:
     return SetAsideSubmission(
         number=row.pk,

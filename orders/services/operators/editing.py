@@ -24,7 +24,11 @@ from orders.services.order_changes import resubmit_order
 from orders.services.order_lock import release_order, reset_step
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
-__all__ = ["Field", "FieldType", "edit_and_resubmit", "editable_fields"]
+__all__ = ["Field", "FieldType", "NotEditableError", "edit_and_resubmit", "editable_fields"]
+
+
+class NotEditableError(ValueError):
+    """Raised when a field that cannot be edited is to be changed. Its text is one sentence."""
 
 
 def editable_fields(*, workflow: str, version: int, step: str) -> tuple[Field, ...]:
@@ -44,14 +48,14 @@ def edit_and_resubmit(
     """Changes fields of a failed step's request, keeps the original, and resubmits the order.
 
     `changes` are the new values and `seen` the values that the operator saw, both by fields that the step's declaration
-    names as editable. Refused while the step's outcome is unknown. Raises `NoSuchOrderError`, and `ValueError` with a
-    sentence for a field that cannot be edited or a value that it cannot take.
+    names as editable. Refused while the step's outcome is unknown. Raises `NoSuchOrderError`, `NotEditableError`, and
+    `BadOrderError` for a value that a field cannot take.
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         fields = {field.name: field for field in editing.editable(row.workflow, row.version, step)}
         if unknown := sorted(set(changes) - set(fields)):
-            raise ValueError(f"{', '.join(unknown)} cannot be edited.")
+            raise NotEditableError(f"{', '.join(unknown)} cannot be edited.")
         new = {name: editing.read(row.workflow, name, value) for name, value in changes.items()}
         failed = find_step(steps, step)
         if refusal := _why_not_edit(row, failed):

@@ -151,7 +151,7 @@ def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
     return None
 
 
-def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Result:
+def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None, reason: str = "") -> Result:
     """Retries at once the steps that wait for their next try. Those that wait for a customer or an agent keep waiting.
 
     Raises `NoSuchOrderError`.
@@ -176,11 +176,11 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Resul
         # Due now rather than without a time, so that it is claimed before the orders that nobody has claimed yet.
         state_store.write_processes([row._replace(not_before=now)])
         for candidate in waits:
-            add_event(row, EventKind.HURRIED, candidate, actor, "", {"until": candidate.not_before})
+            add_event(row, EventKind.HURRIED, candidate, actor, reason, {"until": candidate.not_before})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
         return done(f"Retrying {', '.join(candidate.name for candidate in waits)} now.")
 
-    return act_on("retry now", work, order_id=order_id, actor=actor, step=step)
+    return act_on("retry now", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
 def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "") -> Result:
@@ -205,11 +205,17 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
     return act_on("set priority", work, order_id=order_id, actor=actor, reason=reason)
 
 
-def replay_set_aside(*, set_aside_id: int, actor: Actor) -> Result:
+def replay_set_aside(*, set_aside_id: int, actor: Actor, reason: str = "") -> Result:
     """Puts a submission that was set aside back on the queue (S3)."""
     with transaction.atomic():
         result = order_changes.replay_submission(set_aside_id=set_aside_id, by=actor.name)
-        audit.record(actor=actor, act="replay", target=f"submission {set_aside_id}", result=result.message)
+        audit.record(
+            actor=actor,
+            act="replay",
+            target=f"submission {set_aside_id}",
+            result=result.message,
+            reason=reason,
+        )
     return result
 
 

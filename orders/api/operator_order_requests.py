@@ -1,0 +1,58 @@
+"""What operators send to act on one order."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from orders.api.fields import Choice, Text, Whole
+from orders.api.operator_requests import NeededReasonIn, ReasonIn
+
+DONE, NOT_DONE, COMPENSATED = "done", "not_done", "compensated"
+"""What an operator can find to have become of a step."""
+
+
+class RetryIn(ReasonIn):
+    """`step` is the only one to retry. Without it, each step that waits for a retry is retried."""
+
+    step = Text(max_length=120, required=False)
+
+
+class PriorityIn(ReasonIn):
+    """The new priority, from 0 to 9. Orders with 9 go first."""
+
+    priority = Whole(min_value=0, max_value=9)
+
+
+class EditIn(ReasonIn):
+    """`changes` are the new values of fields that the step lets operators edit, each of them whole.
+
+    `seen` are the values of some of them as you have read them. If one is different now, nothing is changed.
+    """
+
+    changes = serializers.DictField()
+    seen = serializers.DictField(required=False)
+
+
+class SettlementIn(NeededReasonIn):
+    """What has become of a step, and in `reason` how you know.
+
+    `done` and `not_done` settle a step whose outcome is unknown, `compensated` one whose compensation failed. `result`
+    is what the remote service has answered, or would have; only with `done`, and with the fields that the step's
+    result must hold.
+    """
+
+    outcome = Choice([DONE, NOT_DONE, COMPENSATED])
+    result = serializers.DictField(required=False)
+
+    def validate(self, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "result" in attrs and attrs["outcome"] != DONE:
+            raise ValidationError({"result": [f"Only a step that was {DONE} has a result."]})
+        return attrs
+
+
+class ErasureIn(NeededReasonIn):
+    """`confirm` is the word `erase`."""
+
+    confirm = Text(max_length=40, default="", source="typed")

@@ -1,0 +1,123 @@
+"""The operators' acts on one order, and on what was set aside before it became one."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.exceptions import NotFound
+
+from orders.access.levels import ADMINISTER
+from orders.api import operator_order_documentation as documentation
+from orders.api.operator_order_requests import (
+    COMPENSATED,
+    DONE,
+    EditIn,
+    ErasureIn,
+    PriorityIn,
+    RetryIn,
+    SettlementIn,
+)
+from orders.api.operator_views import ActView
+from orders.api.problems import invalid
+from orders.api.requests import pointer
+from orders.business import BadOrderError
+from orders.fields.numbers import LARGEST_ID
+from orders.selectors.desk.order_rows import lacks_step
+from orders.selectors.desk.set_aside import was_set_aside
+from orders.services.act_results import Result
+from orders.services.audit import Actor
+from orders.services.operators import editing, order_acts, order_erasure, settling
+from orders.vocabulary import TokenScope
+
+
+@extend_schema_view(post=extend_schema(**documentation.RESUBMIT_ORDER))
+class OrderResubmission(ActView):
+    """Resubmits an order: all of its failed steps."""
+
+    act = staticmethod(order_acts.resubmit)
+
+
+@extend_schema_view(post=extend_schema(**documentation.RETRY_ORDER))
+class OrderRetry(ActView):
+    """Retries at once what waits for its next try."""
+
+    body = RetryIn
+    act = staticmethod(order_acts.retry_now)
+
+
+@extend_schema_view(post=extend_schema(**documentation.SET_PRIORITY))
+class OrderPriority(ActView):
+    """Sets an order's priority."""
+
+    body = PriorityIn
+    act = staticmethod(order_acts.set_priority)
+
+
+@extend_schema_view(post=extend_schema(**documentation.ERASE_CUSTOMER))
+class OrderErasure(ActView):
+    """Erases everything about an order's customer."""
+
+    scope = TokenScope.COMPENSATE
+    permission = ADMINISTER
+    body = ErasureIn
+    act = staticmethod(order_erasure.erase_customer_of)
+
+
+class NamedStepAct(ActView):
+    """An act on a step that its URL names."""
+
+    def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
+        if lacks_step(url["order_id"], url["step"]):
+            raise NotFound
+        return url
+
+
+def _edit(
+    *, order_id: UUID, step: str, changes: dict[str, Any], actor: Actor, reason: str, seen: Any = None
+) -> Result:
+    try:
+        return editing.edit_and_resubmit(
+            order_id=order_id, step=step, changes=changes, seen=seen or {}, actor=actor, reason=reason
+        )
+    except BadOrderError as error:
+        raise invalid(str(error), pointer=f"/changes{pointer(error.where)}") from error
+    except editing.NotEditableError as error:
+        raise invalid(str(error), pointer="/changes") from error
+
+
+@extend_schema_view(post=extend_schema(**documentation.EDIT_STEP))
+class StepEdit(NamedStepAct):
+    """Edits what a failed step asks for, and resubmits it."""
+
+    body = EditIn
+    act = staticmethod(_edit)
+
+
+def _settle(*, outcome: str, result: Any = None, **act: Any) -> Result:
+    if outcome == DONE:
+        return settling.settle_done(result=result or {}, **act)
+    settle = settling.settle_compensated if outcome == COMPENSATED else settling.settle_not_done
+    return settle(**act)
+
+
+@extend_schema_view(post=extend_schema(**documentation.SETTLE_STEP))
+class StepSettlement(NamedStepAct):
+    """Settles a step by hand."""
+
+    scope = TokenScope.COMPENSATE
+    permission = ADMINISTER
+    body = SettlementIn
+    act = staticmethod(_settle)
+
+
+@extend_schema_view(post=extend_schema(**documentation.REPLAY_SUBMISSION))
+class SubmissionReplay(ActView):
+    """Puts a submission that was set aside back on the queue."""
+
+    act = staticmethod(order_acts.replay_set_aside)
+
+    def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
+        number = min(url["number"], LARGEST_ID)
+        if not was_set_aside(number):
+            raise NotFound
+        return {"set_aside_id": number}
