@@ -288,6 +288,8 @@ SPECTACULAR_SETTINGS = {
         "AlertKind": "orders.api.enumerations.ALERT_KINDS",
         "BulkActionKind": "orders.api.enumerations.BULK_KINDS",
         "BulkActionState": "orders.api.enumerations.BULK_STATES",
+        "BulkItemState": "orders.api.enumerations.BULK_ITEM_STATES",
+        "OrderStanding": "orders.api.enumerations.STANDINGS",
         "DeliveryState": "orders.api.enumerations.DELIVERY_STATES",
         "DisabledReason": "orders.api.enumerations.DISABLED_REASONS",
         "EventKind": "orders.api.enumerations.EVENT_KINDS",

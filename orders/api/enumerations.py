@@ -1,9 +1,11 @@
 """The enumerations that have names of their own in the OpenAPI document (`ENUM_NAME_OVERRIDES`), as lists of words."""
 
 from orders.business.words import Situation
+from orders.selectors.desk.standing import StandingKind
 from orders.services.act_results import ResultStatus
 from orders.vocabulary import (
     AlertKind,
+    BulkItemState,
     BulkKind,
     BulkState,
     DeliveryState,
@@ -22,6 +24,7 @@ ACT_RESULTS = [ResultStatus.DONE.value, ResultStatus.ALREADY.value]
 ALERT_KINDS = list(AlertKind)
 BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
+BULK_ITEM_STATES = list(BulkItemState)
 DELIVERY_STATES = list(DeliveryState)
 DISABLED_REASONS = list(DisabledReason)
 EVENT_KINDS = list(EventKind)
@@ -32,6 +35,7 @@ MESSAGE_RESULTS = [status.value for status in ResultStatus]
 ORDER_STATES = list(ProcessState)
 REASONS = list(Reason)
 SITUATIONS = list(Situation)
+STANDINGS = list(StandingKind)
 STAGE_STATES = list(STATES)
 STEP_STATES = list(StepStatus)
 WAITING_FOR = list(WaitingFor)

@@ -2,15 +2,24 @@
 
 from django.urls import path
 
+from orders.api import operator_bulk_views as bulk_views
 from orders.api import operator_views as views
 
+ACTION = "bulk-actions/<int:action_id>"
 STEP = "orders/<uuid:order_id>/steps/<str:step>"
 
 urlpatterns = [
     path("alerts", views.Alerts.as_view(), name="alerts"),
     path("alerts/groups", views.AlertGroups.as_view(), name="alert-groups"),
     path("alerts/groups/<int:group_id>/resubmit", views.GroupResubmission.as_view(), name="group-resubmit"),
+    path("bulk-actions", bulk_views.BulkActions.as_view(), name="bulk-actions"),
+    path("bulk-actions/preview", bulk_views.BulkActionPreview.as_view(), name="bulk-action-preview"),
     path("bulk-actions/<int:action_id>", views.BulkActionDetail.as_view(), name="bulk-action"),
+    path(f"{ACTION}/orders", bulk_views.BulkActionOrders.as_view(), name="bulk-action-orders"),
+    path(f"{ACTION}/pause", bulk_views.BulkActionPause.as_view(), name="bulk-action-pause"),
+    path(f"{ACTION}/resume", bulk_views.BulkActionResume.as_view(), name="bulk-action-resume"),
+    path(f"{ACTION}/stop", bulk_views.BulkActionStop.as_view(), name="bulk-action-stop"),
+    path(f"{ACTION}/undo", bulk_views.BulkActionUndo.as_view(), name="bulk-action-undo"),
     path("steps/<int:step_id>/resubmit", views.StepResubmission.as_view(), name="step-resubmit"),
     path("steps/<int:step_id>/skip", views.StepSkip.as_view(), name="step-skip"),
     path("orders/<uuid:order_id>/compensate", views.OrderCompensation.as_view(), name="order-compensate"),

@@ -49,15 +49,16 @@ from orders.vocabulary import BulkKind, TokenScope
 
 
 class OperatorView(APIView):
-    """A view for tokens whose account may view the console or, to change something, operate it."""
+    """A view for tokens whose account may view the console or, to change something, has the `needed` permission."""
 
     permission_classes = (IsAuthenticated,)
     scope = TokenScope.OPERATE
+    needed = OPERATE
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Checks the account's access level and then the token's scope, and records a refused act."""
         super().initial(request, *args, **kwargs)
-        needed = OPERATE if request.method == "POST" else VIEW
+        needed = self.needed if request.method == "POST" else VIEW
         if not request.user.has_perm(needed):
             self._record_refusal(request, kwargs, why=f"needs {needed}")
             self.permission_denied(request)
@@ -141,9 +142,7 @@ class GroupResubmission(OperatorView):
             raise ProblemError("count_not_confirmed") from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
             raise ProblemError("act_refused", str(error)) from error
-        response = _render_action(action.pk, status=202)
-        response["Location"] = reverse("api:bulk-action", args=[action.pk])
-        return response
+        return action_created(action.pk)
 
 
 class BulkActionDetail(OperatorView):
@@ -151,7 +150,7 @@ class BulkActionDetail(OperatorView):
 
     @extend_schema(**operator_documentation.GET_ACTION)
     def get(self, request: Request, action_id: int) -> Response:
-        return _render_action(min(action_id, LARGEST_ID), status=200)
+        return render_action(min(action_id, LARGEST_ID), status=200)
 
 
 class ActView(OperatorView):
@@ -297,7 +296,15 @@ def _about(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {"agent": kwargs["name"]} if "name" in kwargs else kwargs
 
 
-def _render_action(action_id: int, *, status: int) -> Response:
+def action_created(action_id: int) -> Response:
+    """The response to whoever has created a bulk action."""
+    response = render_action(action_id, status=202)
+    response["Location"] = reverse("api:bulk-action", args=[action_id])
+    return response
+
+
+def render_action(action_id: int, *, status: int) -> Response:
+    """A bulk action as it is now. Raises `NotFound`."""
     action = find_action(action_id, now=now())
     if action is None:
         raise NotFound

@@ -16,6 +16,7 @@ from rest_framework.exceptions import ValidationError
 from orders.api.fields import (
     Digits,
     MailedText,
+    Number,
     NumberCursor,
     OneLine,
     OrderCursor,
@@ -36,7 +37,8 @@ from tests.support.factories import make_alert, make_order
 
 OPERATIONS = ("get", "post", "delete")
 OPTIONAL_BODIES = {
-    *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent")
+    *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"),
+    *("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
 }
 
 
@@ -204,6 +206,7 @@ class Everything(Strict):
     token = Token(pattern="[a-z]{2,3}|x", message="No.", max_length=3)
     subject = SubjectText(max_length=9)
     whole = Whole(min_value=1, max_value=9)
+    number = Number(min_value=0.5, max_value=9)
     reference = Reference()
 
 

@@ -136,6 +136,8 @@ def test_the_description_of_the_api_is_valid_and_complete(
         *("list_alerts", "list_alert_groups", "resubmit_alert_group", "get_bulk_action"),
         *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent"),
         *("list_decisions", "decide", "report_event"),
+        *("list_bulk_actions", "preview_bulk_action", "create_bulk_action", "list_bulk_action_orders"),
+        *("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
         *("place_orders", "quote_order", "list_changes"),
         *("list_queues", "lease_messages", "acknowledge_messages", "release_messages"),
         *("list_webhooks", "create_webhook", "get_webhook", "change_webhook", "delete_webhook"),

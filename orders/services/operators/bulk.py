@@ -32,8 +32,8 @@ STOP_SHARE = 0.2
 """An action pauses itself when more than this share of a wave fails again, unless the operator chooses another."""
 RATE = 20.0
 """Orders a second at most, unless the operator chooses another rate."""
-FASTEST = 1000.0
-"""The highest rate that an operator can choose, in orders a second."""
+SLOWEST, FASTEST = 0.1, 1000.0
+"""The lowest and the highest rate that an operator can choose, in orders a second."""
 TOKEN_LIFETIME = timedelta(hours=1)
 """How long a form that is submitted twice is recognised."""
 
@@ -116,14 +116,15 @@ def create(
 
     `selection` describes the orders in words; `group` or `query` selected them. A form that is submitted twice has the
     same `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`,
-    and `CountMismatchError` if `needs_count` and `typed_count` is missing or wrong.
+    and `CountMismatchError` if `typed_count` is wrong, or is missing although `needs_count`.
     """
     with transaction.atomic():
         if token and (earlier := _action_of_token(token)) is not None:
             return earlier
         selected = list(dict.fromkeys(order_ids))
         _check(selected, waves, stop_share, rate)
-        if needs_count(kind=kind, count=len(selected)) and typed_count != len(selected):
+        is_counted = typed_count is not None or needs_count(kind=kind, count=len(selected))
+        if is_counted and typed_count != len(selected):
             raise CountMismatchError(len(selected))
         return _create(
             kind=kind,
@@ -166,8 +167,8 @@ def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, r
         )
     if not 0 <= stop_share <= 1:
         raise ImpossibleActionError("The share at which the action pauses must be between 0 and 1.")
-    if not 0.1 <= rate <= FASTEST:
-        raise ImpossibleActionError(f"The rate must be between 0.1 and {FASTEST:g} orders a second.")
+    if not SLOWEST <= rate <= FASTEST:
+        raise ImpossibleActionError(f"The rate must be between {SLOWEST} and {FASTEST:g} orders a second.")
 
 
 def _create(
