@@ -8,10 +8,14 @@ from orders.vocabulary import (
     BulkItemState,
     BulkKind,
     BulkState,
+    CircuitState,
     DeliveryState,
     DisabledReason,
     EventKind,
     Goal,
+    MessageChannel,
+    MessageKind,
+    MessageState,
     ProcessState,
     Reason,
     StepStatus,
@@ -25,10 +29,14 @@ ALERT_KINDS = list(AlertKind)
 BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
 BULK_ITEM_STATES = list(BulkItemState)
+CIRCUIT_STATES = list(CircuitState)
 DELIVERY_STATES = list(DeliveryState)
 DISABLED_REASONS = list(DisabledReason)
 EVENT_KINDS = list(EventKind)
 GOALS = list(Goal)
+MESSAGE_CHANNELS = list(MessageChannel)
+MESSAGE_KINDS = list(MessageKind)
+MESSAGE_STATES = list(MessageState)
 MESSAGE_REASONS = [*Reason, *(kind for kind in AlertKind if kind.has_orders)]
 """Why an order was compensated, or needs an operator."""
 MESSAGE_RESULTS = [status.value for status in ResultStatus]

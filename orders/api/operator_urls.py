@@ -3,6 +3,7 @@
 from django.urls import path
 
 from orders.api import operator_bulk_views as bulk_views
+from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
 
 ACTION = "bulk-actions/<int:action_id>"
@@ -28,4 +29,13 @@ urlpatterns = [
     path(f"{STEP}/event", views.StepEvent.as_view(), name="step-event"),
     path("agents/<slug:name>/pause", views.AgentPause.as_view(), name="agent-pause"),
     path("agents/<slug:name>/resume", views.AgentResume.as_view(), name="agent-resume"),
+    path("agents/<slug:name>/force", system_views.CircuitForce.as_view(), name="agent-force"),
+    path("agents/<slug:name>/unforce", system_views.CircuitUnforce.as_view(), name="agent-unforce"),
+    path("agents", system_views.Agents.as_view(), name="agents"),
+    path("status", system_views.Status.as_view(), name="status"),
+    path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
+    path("workflows", system_views.Workflows.as_view(), name="workflows"),
+    path("outbox", system_views.Outbox.as_view(), name="outbox"),
+    path("outbox/<int:message_id>/retry", system_views.OutgoingMessageRetry.as_view(), name="outbox-retry"),
+    path("audit", system_views.AuditLog.as_view(), name="audit"),
 ]

@@ -39,6 +39,7 @@ OPERATIONS = ("get", "post", "delete")
 OPTIONAL_BODIES = {
     *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"),
     *("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
+    *("unforce_circuit", "retry_outgoing_message"),
 }
 
 
