@@ -4,12 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
+from orders.api import enumerations
 from orders.api.operator_representations import BulkActionOut
 from orders.api.representations import MoneyOut, Out, page_of
 from orders.fields.money import Money
 from orders.selectors.desk.bulk_preview import Preview
 from orders.selectors.desk.order_rows import OrderRow
-from orders.selectors.desk.standing import StandingKind
 from orders.services.operators.bulk import needs_count
 from orders.vocabulary import BulkItemState, BulkKind, ProcessState
 
@@ -24,7 +24,7 @@ class SelectedOrderOut(Out):
     title = serializers.CharField(allow_blank=True)
     subject = serializers.CharField(allow_blank=True)
     state = serializers.ChoiceField(choices=list(ProcessState))
-    standing = serializers.ChoiceField(choices=list(StandingKind))
+    standing = serializers.ChoiceField(choices=enumerations.STANDINGS)
     total = MoneyOut(allow_null=True)
 
 
@@ -90,6 +90,6 @@ def _selected(row: OrderRow) -> dict[str, Any]:
         "title": row.title,
         "subject": row.subject,
         "state": row.order.state,
-        "standing": row.order.standing.kind,
+        "standing": row.order.standing.kind.replace(" ", "_"),
         "total": None if row.total is None else Money(amount=row.total, currency=row.currency),
     }

@@ -6,13 +6,13 @@ from uuid import UUID
 
 from rest_framework import serializers
 
+from orders.api import enumerations
 from orders.api.fields import UUID_PATTERN, Choice, Number, NumberCursor, Strict, Text, Token, Whole
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
 from orders.selectors.desk.filters import LEAST_WORDS, LONGEST, OrderFilter
-from orders.selectors.desk.standing import StandingKind
 from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, RATE, SLOWEST, STOP_SHARE, WAVES
 from orders.vocabulary import BulkItemState, BulkKind, ProcessState
 
@@ -42,16 +42,16 @@ class OrderFilterIn(Strict):
 
     q = Text(min_length=LEAST_WORDS, max_length=LONGEST, required=False)
     state = serializers.ChoiceField(choices=list(ProcessState), required=False)
-    standing = serializers.ChoiceField(choices=list(StandingKind), required=False, source="kind")
+    standing = serializers.ChoiceField(choices=enumerations.STANDINGS, required=False)
     workflow = Text(max_length=LONGEST_NAME, required=False)
     step = Text(max_length=LONGEST, required=False)
     agent = Text(max_length=LONGEST, required=False)
     waiting = Text(max_length=LONGEST, required=False)
     code = Text(max_length=LONGEST_NAME, required=False)
     older = Token(
-        pattern="[0-9]{1,5}(s|m|min|h|d)",
-        message="This must be an age as a number with s, m, h or d, such as 30m or 2h.",
-        max_length=8,
+        pattern="[0-9]{1,5}(s|m|h|d)",
+        message="This must be an age such as 90s, 30m, 2h or 3d.",
+        max_length=6,
         required=False,
     )
     priority = Whole(min_value=0, max_value=9, required=False)
@@ -145,9 +145,14 @@ def read_one_of(bodies: Mapping[str, type[Strict]], data: Any) -> dict[str, Any]
 def selection_of(values: Mapping[str, Any]) -> Selection | None:
     """The orders that a body selects; None if there is no such alert group. At most one query."""
     if "filter" in values:
-        conditions: dict[str, Any] = {name: str(value) for name, value in values["filter"].items()}
-        return Selection(kind=values["kind"], order_filter=OrderFilter(**conditions))
+        return Selection(kind=values["kind"], order_filter=_order_filter(values["filter"]))
     if "orders" in values:
         return Selection(kind=values["kind"], ids=list(map(UUID, dict.fromkeys(values["orders"]))))
     group = find_group(values["group"])
     return None if group is None else Selection(kind=values["kind"], group=group, upto=values.get("upto"))
+
+
+def _order_filter(conditions: Mapping[str, Any]) -> OrderFilter:
+    words: dict[str, Any] = {name: str(value) for name, value in conditions.items()}
+    standing = words.pop("standing", "").replace("_", " ")
+    return OrderFilter(**words, kind=standing)

@@ -64,6 +64,12 @@ class CountsOut(Out):
     nothing = serializers.IntegerField(help_text="Nothing had to be done.")
 
 
+class WaveOut(CountsOut):
+    """A wave of a bulk action: how many orders it has, and how many of them are in each state."""
+
+    size = serializers.IntegerField()
+
+
 class BulkActionOut(Out):
     """An act on many orders, carried out in waves. The first wave starts at `starts_at`.
 
@@ -89,6 +95,7 @@ class BulkActionOut(Out):
     starts_at = serializers.DateTimeField(source="action.starts_at")
     ended_at = serializers.DateTimeField(source="action.ended_at", allow_null=True)
     counts = CountsOut(source="*")
+    by_wave = WaveOut(many=True, source="waves")
 
 
 class ChoiceOut(Out):

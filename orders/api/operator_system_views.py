@@ -76,7 +76,7 @@ class Agents(OperatorView):
 class CircuitForce(AgentAct):
     """Forces a circuit."""
 
-    needed = ADMINISTER
+    permission = ADMINISTER
     body = ForceIn
     act = staticmethod(agent_services.force_circuit)
 
@@ -85,7 +85,7 @@ class CircuitForce(AgentAct):
 class CircuitUnforce(AgentAct):
     """Stops forcing a circuit."""
 
-    needed = ADMINISTER
+    permission = ADMINISTER
     act = staticmethod(agent_services.unforce_circuit)
 
 

@@ -49,16 +49,17 @@ from orders.vocabulary import BulkKind, TokenScope
 
 
 class OperatorView(APIView):
-    """A view for tokens whose account may view the console or, to change something, has the `needed` permission."""
+    """A view for tokens whose account may view the console or, to change something, operate it."""
 
     permission_classes = (IsAuthenticated,)
     scope = TokenScope.OPERATE
-    needed = OPERATE
+    permission: ClassVar[str] = OPERATE
+    """What the account must be permitted to act."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Checks the account's access level and then the token's scope, and records a refused act."""
         super().initial(request, *args, **kwargs)
-        needed = self.needed if request.method == "POST" else VIEW
+        needed = self.permission if request.method == "POST" else VIEW
         if not request.user.has_perm(needed):
             self._record_refusal(request, kwargs, why=f"needs {needed}")
             self.permission_denied(request)

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from orders.models import Order
 from orders.vocabulary import TokenScope
 from tests.architecture.source import ROOT
-from tests.support.people import token_of
+from tests.support.people import person, token_of
 from tests.support.system import System, database_url
 from tests.support.wait import until
 from tests.web.server import Server
@@ -140,12 +140,13 @@ def pattern_of(text: str) -> str:
 
 @pytest.fixture
 def reader(system: System, tmp_path: Path) -> Iterator[Reader]:
-    """A reader beside a running system, with a token as `bin/up` writes it."""
+    """A reader beside a running system, with a token as `bin/up` writes it, and an operator's."""
     system.environment |= {"CUSTOMER_WAIT": "120", "CLIENT_WEBHOOK_NETWORKS": "127.0.0.0/8"}
     system.start_all()
     (tmp_path / "var").mkdir(exist_ok=True)
     token = token_of(User.objects.create(username="ada"), TokenScope.READ, TokenScope.ORDERS)
     (tmp_path / "var" / "demo-token").write_text(token)
+    (tmp_path / "var" / "operator-token").write_text(token_of(person("operator", "olga")))
     server = Server(
         tmp_path / "web.log",
         database_url=database_url(),

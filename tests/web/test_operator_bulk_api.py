@@ -97,6 +97,10 @@ def test_a_canary_goes_first_and_each_order_has_its_result(operator: APIClient) 
     )
     assert first["ended_at"] is not None
     assert operator.get(page["next"]).json()["results"][0]["order_id"] == str(ids[2])
+    waves = operator.get(answer["Location"]).json()["by_wave"]
+    assert [(wave["size"], wave["done"], wave["acted"], wave["waiting"]) for wave in waves] == [
+        *((1, 1, 0, 0), (2, 0, 2, 0), (1, 0, 0, 1)),
+    ]
     assert orders_of(operator, action, "?state=acted") == [(ids[2], "acted"), (ids[1], "acted")]
     assert mistakes(operator.get(f"{ACTIONS}/{action.pk}/orders?state=lost")) == ["state"]
     assert not operator.get(answer["Location"]).json()["can_be_undone"]

@@ -31,7 +31,7 @@ def operator() -> APIClient:
     [
         {"q": "39.00"},
         {"state": "error", "older": "30m"},
-        {"standing": "waiting for customer", "workflow": "fulfil-order"},
+        {"standing": "waiting_for_customer", "workflow": "fulfil-order"},
         {"step": "mix", "agent": "kitchen", "code": "refused", "priority": 0},
         {"waiting": "1", "priority": 7},
     ],
@@ -41,8 +41,10 @@ def test_a_filter_selects_what_the_same_one_selects_in_the_console(
     kind: str, conditions: dict[str, Any]
 ) -> None:
     query = QueryDict(mutable=True)
-    names = {"standing": "kind"}
-    query.update({names.get(name, name): str(value) for name, value in conditions.items()} | {"do": kind})
+    fields = {name: str(value) for name, value in conditions.items()}
+    if standing := fields.pop("standing", ""):
+        fields["kind"] = standing.replace("_", " ")
+    query.update(fields | {"do": kind})
     body = read_one_of(PREVIEWS, {"kind": kind, "filter": conditions})
     assert selection_of(body) == SelectionForm(query).selection() is not None
 
