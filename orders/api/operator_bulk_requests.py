@@ -7,10 +7,11 @@ from uuid import UUID
 from rest_framework import serializers
 
 from orders.api import enumerations
-from orders.api.fields import UUID_PATTERN, Choice, Number, NumberCursor, Strict, Text, Token, Whole
+from orders.api.fields import UUID_PATTERN, Choice, Digits, Number, NumberCursor, Strict, Text, Token, Whole
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.alert_groups import find_group
+from orders.selectors.desk.bulk import SHOWN
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
 from orders.selectors.desk.filters import LEAST_WORDS, LONGEST, OrderFilter
 from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, RATE, SLOWEST, STOP_SHARE, WAVES
@@ -123,13 +124,21 @@ ACTIONS: Mapping[str, type[Strict]] = {
 
 
 class BulkActionQuery(PageQuery):
-    """Selects bulk actions."""
+    """Selects bulk actions. The orders of each one on a page are counted, so a page is not as long as others."""
 
+    page_size = Digits(
+        min_value=1,
+        max_value=SHOWN,
+        default=SHOWN,
+        help_text=f"How many results to return, from 1 to {SHOWN}. The default is {SHOWN}.",
+    )
     cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
 
 
-class BulkItemQuery(BulkActionQuery):
+class BulkItemQuery(PageQuery):
     """Selects orders of a bulk action."""
+
+    cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
 
     state = Choice(list(BulkItemState), default="", help_text="Only orders in this state.")
 

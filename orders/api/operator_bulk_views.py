@@ -91,12 +91,9 @@ class BulkActions(BulkView):
 
 def _create(request: Request, values: dict[str, Any], key: str | None) -> Any:
     selection = _selection(values)
-    ids = bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now())
-    if len(ids) > bulk_selection.MOST:
-        raise bulk_services.TooManyError("These are more orders than one action can take. Narrow the filter.")
     return bulk_services.create(
         kind=selection.kind,
-        order_ids=ids,
+        order_ids=bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now()),
         selection=selection.description,
         actor=actor(request),
         reason=values["reason"],
@@ -106,6 +103,7 @@ def _create(request: Request, values: dict[str, Any], key: str | None) -> Any:
         stop_share=values["stop_percent"] / 100,
         rate=values["rate"],
         typed_count=values.get("count"),
+        most=bulk_selection.MOST,
         token=f"{request.user.pk}:{key}" if key is not None else "",
     )
 

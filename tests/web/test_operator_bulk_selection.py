@@ -11,6 +11,7 @@ from uuid_utils.compat import uuid7
 from orders.api.operator_bulk_requests import PREVIEWS, read_one_of, selection_of
 from orders.console.forms.bulk import SelectionForm
 from orders.models import Alert, AuditEntry, BulkAction, OrderProcess
+from orders.selectors.desk import bulk_selection
 from tests.support.desk import failed_orders, group_of
 from tests.support.factories import make_order, make_purchase
 from tests.support.finished_orders import archive, finished_order
@@ -118,6 +119,18 @@ def test_where_there_is_nothing_to_do_the_act_is_refused_and_recorded(operator: 
         *[("bulk resubmit", False)] * 2,
         ("bulk compensate", False),
     ]
+
+
+def test_more_orders_than_one_action_takes_are_refused(
+    operator: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed_orders(4)
+    monkeypatch.setattr(bulk_selection, "MOST", 3)
+    seen = operator.post(f"{ACTIONS}/preview", ERRORS).json()
+    assert (seen["count"], seen["is_too_many"]) == (4, True)
+    problem = assert_problem(operator.post(ACTIONS, ERRORS), "act_refused")
+    assert problem["detail"] == "One action takes at most 3 orders. Narrow the filter."
+    assert AuditEntry.objects.values_list("act", "allowed").get() == ("bulk resubmit", False)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class NothingToDoError(SaswebError):
 
 
 class TooManyError(SaswebError):
-    """Raised when an action would have more than `MOST` orders."""
+    """Raised when an action would have too many orders."""
 
 
 class CountMismatchError(SaswebError):
@@ -111,6 +111,7 @@ def create(
     rate: float = RATE,
     typed_count: int | None = None,
     token: str = "",
+    most: int = MOST,
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
@@ -122,7 +123,7 @@ def create(
         if token and (earlier := _action_of_token(token)) is not None:
             return earlier
         selected = list(dict.fromkeys(order_ids))
-        _check(selected, waves, stop_share, rate)
+        _check(selected, most, waves, stop_share, rate)
         is_counted = typed_count is not None or needs_count(kind=kind, count=len(selected))
         if is_counted and typed_count != len(selected):
             raise CountMismatchError(len(selected))
@@ -152,11 +153,13 @@ def _action_of_token(token: str) -> BulkAction | None:
     return recent.filter(query__token=token).first()
 
 
-def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, rate: float) -> None:
+def _check(
+    order_ids: Sequence[UUID], most: int, waves: Sequence[int], stop_share: float, rate: float
+) -> None:
     if not order_ids:
         raise NothingToDoError("No order matches any longer, so there is nothing to do.")
-    if len(order_ids) > MOST:
-        raise TooManyError(f"One action takes at most {MOST:,} orders. Narrow the filter.")
+    if len(order_ids) > most:
+        raise TooManyError(f"One action takes at most {most:,} orders. Narrow the filter.")
     if not waves or any(size < 1 for size in waves[:-1]) or waves[-1] < 0:
         raise ImpossibleActionError(
             "Waves must be whole numbers from 1. The last may be 0, for all that are left."
