@@ -111,11 +111,12 @@ def create(
     rate: float = RATE,
     typed_count: int | None = None,
     token: str = "",
-    most: int = MOST,
+    most: int | None = None,
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
-    `selection` describes the orders in words; `group` or `query` selected them. A form that is submitted twice has the
+    `selection` describes the orders in words; `group` or `query` selected them, and `most` is how many
+    they may be, by default `MOST`. A form that is submitted twice has the
     same `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`,
     and `CountMismatchError` if `typed_count` is wrong, or is missing although `needs_count`.
     """
@@ -123,7 +124,7 @@ def create(
         if token and (earlier := _action_of_token(token)) is not None:
             return earlier
         selected = list(dict.fromkeys(order_ids))
-        _check(selected, most, waves, stop_share, rate)
+        _check(selected, MOST if most is None else most, waves, stop_share, rate)
         is_counted = typed_count is not None or needs_count(kind=kind, count=len(selected))
         if is_counted and typed_count != len(selected):
             raise CountMismatchError(len(selected))
