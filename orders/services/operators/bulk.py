@@ -115,10 +115,10 @@ def create(
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
-    `selection` describes the orders in words; `group` or `query` selected them, and `most` is how many
-    they may be, by default `MOST`. A form that is submitted twice has the
-    same `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`,
-    and `CountMismatchError` if `typed_count` is wrong, or is missing although `needs_count`.
+    `selection` describes the orders in words; `group` or `query` selected them, and there may be `most`, by default
+    `MOST`. A form that is submitted twice has the same `token` both times and creates one action. Raises
+    `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and `CountMismatchError` if `typed_count` is wrong, or
+    is missing although `needs_count`.
     """
     with transaction.atomic():
         if token and (earlier := _action_of_token(token)) is not None:
