@@ -9,11 +9,13 @@ from orders.vocabulary import (
     BulkItemState,
     BulkKind,
     BulkState,
+    CircuitState,
     DeliveryState,
     DisabledReason,
     EventKind,
     Goal,
     MessageChannel,
+    MessageKind,
     MessageState,
     Outcome,
     ProcessState,
@@ -28,6 +30,8 @@ ACT_RESULTS = [ResultStatus.DONE.value, ResultStatus.ALREADY.value]
 ALERT_KINDS = list(AlertKind)
 BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
+BULK_ITEM_STATES = list(BulkItemState)
+CIRCUIT_STATES = list(CircuitState)
 DELIVERY_STATES = list(DeliveryState)
 DISABLED_REASONS = list(DisabledReason)
 EDITABLE_FIELD_TYPES = list(FieldType)
@@ -37,6 +41,7 @@ MESSAGE_REASONS = [*Reason, *(kind for kind in AlertKind if kind.has_orders)]
 """Why an order was compensated, or needs an operator."""
 MESSAGE_RESULTS = [status.value for status in ResultStatus]
 NOTIFICATION_CHANNELS = list(MessageChannel)
+NOTIFICATION_KINDS = list(MessageKind)
 NOTIFICATION_STATES = list(MessageState)
 ORDER_STATES = list(ProcessState)
 OUTCOMES = list(Outcome)

@@ -20,6 +20,9 @@ _BREAKING = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 """`orders.fields.text.BREAKING_CATEGORIES` in the pattern of a JSON schema. No JSON in UTF-8 has surrogates."""
 
 
+UUID_PATTERN = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
 class Text(serializers.CharField):
     """One line of text: a JSON string that is not blank and has no control characters."""
 
@@ -124,6 +127,20 @@ class Whole(serializers.IntegerField):
         return int(data)
 
 
+class Number(serializers.FloatField):
+    """A JSON number: not "1", not true."""
+
+    default_error_messages = {"invalid": "This must be a number."}
+
+    def to_internal_value(self, data: Any) -> float:
+        if not isinstance(data, int | float) or isinstance(data, bool):
+            self.fail("invalid")
+        try:
+            return float(data)
+        except OverflowError:
+            self.fail("invalid")
+
+
 class Digits(serializers.IntegerField):
     """A whole number in a query parameter, written in ASCII digits."""
 
@@ -222,11 +239,17 @@ def shared(kind: type[_Serializer]) -> _Serializer:
 
 class Strict(serializers.Serializer[Any]):
     """An object that refuses members other than its fields. With `may_be_left_out`, no body at all counts as an empty
-    one. `takes_others` is for the document of an object of which somebody else reads the other members."""
+    one. `takes_others` is for the document of an object of which somebody else reads the other members. At least
+    `least_members` must be there."""
 
     may_be_left_out: ClassVar[bool] = False
+    least_members: ClassVar[int] = 0
     takes_others: ClassVar[bool] = False
-    default_error_messages = {"unknown": "Unknown field.", "invalid": "This must be an object."}
+    default_error_messages = {
+        "unknown": "Unknown field.",
+        "invalid": "This must be an object.",
+        "few": "Send at least one member.",
+    }
 
     @classmethod
     def read(cls, data: Any) -> Any:
@@ -244,4 +267,6 @@ class Strict(serializers.Serializer[Any]):
             mistakes = {**error.detail, **mistakes} if isinstance(error.detail, dict) else mistakes
         if mistakes:
             raise serializers.ValidationError(mistakes)
+        if len(data) < self.least_members:
+            self.fail("few")
         return values

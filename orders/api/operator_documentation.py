@@ -22,6 +22,14 @@ TAG = ["operators"]
 DENIED = "permission_denied"
 
 STEP = path_parameter("step", "The name of the step, as its order has it.", minLength=1, maxLength=60)
+ACTION_LOCATION = OpenApiParameter(
+    "Location",
+    {"type": "string", "format": "uri-reference"},
+    OpenApiParameter.HEADER,
+    description="The URL of the bulk action.",
+    response=[202],
+    required=True,
+)
 AGENT = path_parameter("name", "The name of the agent.", pattern="^[-a-zA-Z0-9_]+$", maxLength=LONGEST_NAME)
 
 
@@ -72,16 +80,7 @@ RESUBMIT_GROUP: dict[str, Any] = {
         "group has (`open` in the list of groups)."
     ),
     "tags": TAG,
-    "parameters": [
-        OpenApiParameter(
-            "Location",
-            {"type": "string", "format": "uri-reference"},
-            OpenApiParameter.HEADER,
-            description="The URL of the bulk action.",
-            response=[202],
-            required=True,
-        )
-    ],
+    "parameters": [ACTION_LOCATION],
     "request": GroupResubmissionIn,
     "responses": {
         202: OpenApiResponse(representations.BulkActionOut, description="The bulk action has been created.")

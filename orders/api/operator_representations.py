@@ -64,8 +64,18 @@ class CountsOut(Out):
     nothing = serializers.IntegerField(help_text="Nothing had to be done.")
 
 
+class WaveOut(CountsOut):
+    """A wave of a bulk action: how many orders it has, and how many of them are in each state."""
+
+    size = serializers.IntegerField()
+
+
 class BulkActionOut(Out):
-    """An act on many orders, carried out in waves. The first wave starts at `starts_at`."""
+    """An act on many orders, carried out in waves. The first wave starts at `starts_at`.
+
+    It pauses itself if more than `stop_percent` of a wave fails again. `rate` is the most orders a second. It
+    `can_be_undone` until it acts on the first order.
+    """
 
     id = serializers.IntegerField(source="action.id")
     kind = serializers.ChoiceField(choices=list(BulkKind), source="action.kind")
@@ -75,11 +85,17 @@ class BulkActionOut(Out):
     total = serializers.IntegerField(source="action.total")
     waves = serializers.ListField(source="action.waves", child=serializers.IntegerField())
     wave = serializers.IntegerField(source="action.wave", help_text="The wave under way, counted from 0.")
+    group = serializers.IntegerField(source="action.group_id", allow_null=True)
+    reason = serializers.CharField(source="action.reason", allow_blank=True)
+    rate = serializers.FloatField(source="action.rate")
+    stop_percent = serializers.FloatField()
+    can_be_undone = serializers.BooleanField()
     pause_reason = serializers.CharField(source="action.pause_reason", allow_blank=True)
     created_at = serializers.DateTimeField(source="action.created_at")
     starts_at = serializers.DateTimeField(source="action.starts_at")
     ended_at = serializers.DateTimeField(source="action.ended_at", allow_null=True)
     counts = CountsOut(source="*")
+    by_wave = WaveOut(many=True, source="waves")
 
 
 class ChoiceOut(Out):

@@ -52,6 +52,6 @@ class EventIn(ActIn):
 
 
 class GroupResubmissionIn(ReasonIn):
-    """`count` confirms how many orders are resubmitted. It is required for more than 50."""
+    """`count` confirms how many orders are resubmitted. It is required for more than 50, and must be right."""
 
     count = Whole(min_value=1, max_value=1_000_000, required=False)

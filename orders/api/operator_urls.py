@@ -3,10 +3,13 @@
 from django.urls import path
 
 from orders.api import operator_alert_views as alert_views
+from orders.api import operator_bulk_views as bulk_views
 from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
+from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
 
+ACTION = "bulk-actions/<int:action_id>"
 GROUP = "alerts/groups/<int:group_id>"
 ORDER = "orders/<uuid:order_id>"
 STEP = f"{ORDER}/steps/<str:step>"
@@ -15,7 +18,14 @@ urlpatterns = [
     path("alerts", views.Alerts.as_view(), name="alerts"),
     path("alerts/groups", views.AlertGroups.as_view(), name="alert-groups"),
     path("alerts/groups/<int:group_id>/resubmit", views.GroupResubmission.as_view(), name="group-resubmit"),
+    path("bulk-actions", bulk_views.BulkActions.as_view(), name="bulk-actions"),
+    path("bulk-actions/preview", bulk_views.BulkActionPreview.as_view(), name="bulk-action-preview"),
     path("bulk-actions/<int:action_id>", views.BulkActionDetail.as_view(), name="bulk-action"),
+    path(f"{ACTION}/orders", bulk_views.BulkActionOrders.as_view(), name="bulk-action-orders"),
+    path(f"{ACTION}/pause", bulk_views.BulkActionPause.as_view(), name="bulk-action-pause"),
+    path(f"{ACTION}/resume", bulk_views.BulkActionResume.as_view(), name="bulk-action-resume"),
+    path(f"{ACTION}/stop", bulk_views.BulkActionStop.as_view(), name="bulk-action-stop"),
+    path(f"{ACTION}/undo", bulk_views.BulkActionUndo.as_view(), name="bulk-action-undo"),
     path("steps/<int:step_id>/resubmit", views.StepResubmission.as_view(), name="step-resubmit"),
     path("steps/<int:step_id>/skip", views.StepSkip.as_view(), name="step-skip"),
     path("orders/<uuid:order_id>/compensate", views.OrderCompensation.as_view(), name="order-compensate"),
@@ -40,4 +50,13 @@ urlpatterns = [
     path(f"{GROUP}/acknowledge", alert_views.GroupAcknowledgement.as_view(), name="group-acknowledge"),
     path(f"{GROUP}/reopen", alert_views.GroupReopening.as_view(), name="group-unacknowledge"),
     path(f"{GROUP}/notes", alert_views.GroupNotes.as_view(), name="group-note"),
+    path("agents/<slug:name>/force", system_views.CircuitForce.as_view(), name="agent-force"),
+    path("agents/<slug:name>/unforce", system_views.CircuitUnforce.as_view(), name="agent-unforce"),
+    path("agents", system_views.Agents.as_view(), name="agents"),
+    path("status", system_views.Status.as_view(), name="status"),
+    path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
+    path("workflows", system_views.Workflows.as_view(), name="workflows"),
+    path("outbox", system_views.Outbox.as_view(), name="outbox"),
+    path("outbox/<int:message_id>/retry", system_views.OutgoingMessageRetry.as_view(), name="outbox-retry"),
+    path("audit", system_views.AuditLog.as_view(), name="audit"),
 ]

@@ -152,9 +152,7 @@ class GroupResubmission(OperatorView):
             raise ProblemError("count_not_confirmed") from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
             raise ProblemError("act_refused", str(error)) from error
-        response = _render_action(action.pk, status=202)
-        response["Location"] = reverse("api:bulk-action", args=[action.pk])
-        return response
+        return action_created(action.pk)
 
 
 class BulkActionDetail(OperatorView):
@@ -162,7 +160,7 @@ class BulkActionDetail(OperatorView):
 
     @extend_schema(**operator_documentation.GET_ACTION)
     def get(self, request: Request, action_id: int) -> Response:
-        return _render_action(min(action_id, LARGEST_ID), status=200)
+        return render_action(min(action_id, LARGEST_ID), status=200)
 
 
 class ActView(OperatorView):
@@ -308,7 +306,15 @@ def _about(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {"agent": kwargs["name"]} if "name" in kwargs else kwargs
 
 
-def _render_action(action_id: int, *, status: int) -> Response:
+def action_created(action_id: int) -> Response:
+    """The response to whoever has created a bulk action."""
+    response = render_action(action_id, status=202)
+    response["Location"] = reverse("api:bulk-action", args=[action_id])
+    return response
+
+
+def render_action(action_id: int, *, status: int) -> Response:
+    """A bulk action as it is now. Raises `NotFound`."""
     action = find_action(action_id, now=now())
     if action is None:
         raise NotFound

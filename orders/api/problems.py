@@ -40,7 +40,8 @@ PROBLEMS: Mapping[str, Problem] = {
         ("being_cancelled", 409, "The order is cancelled", "It is being cancelled or has been, so nothing is changed."),
         ("act_refused", 409, "This cannot be done now", "`detail` says why. Nothing was changed."),
         ("count_not_confirmed", 409, "The number of orders was not confirmed",
-         "Send as `count` how many orders are affected: `open` of the group in `GET /api/v1/alerts/groups`."),
+         "Send as `count` how many orders are affected: `open` of the group in `GET /api/v1/alerts/groups`, or `count` "
+         "of `POST /api/v1/bulk-actions/preview`."),
         ("already_answered", 409, "This has already been answered", "The first answer counts. Nothing was changed."),
         ("too_many_webhooks", 409, "You have ten webhooks already", "Delete one that you do not need any more."),
         ("too_late", 410, "The answer came too late",

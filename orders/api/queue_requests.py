@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from orders.api.fields import Strict, Token, Whole
+from orders.api.fields import UUID_PATTERN, Strict, Token, Whole
 from orders.api.paging import CURSOR_HELP, LARGEST_PAGE, LONGEST_WAIT, PageQuery
 from orders.api.requests import QUEUE_NAME
 from orders.fields.numbers import LARGEST_ID
@@ -25,7 +25,7 @@ class LeaseToken(Token):
 
     def __init__(self, **options: object) -> None:
         super().__init__(
-            pattern="[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+            pattern=UUID_PATTERN,
             message="This must be the `lease` of a lease, as you received it.",
             max_length=36,
             **options,

@@ -125,6 +125,8 @@ class ExactSchema(AutoSchema):
         schema: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
         if isinstance(serializer, Strict):
             schema["additionalProperties"] = serializer.takes_others
+            if serializer.least_members:
+                schema["minProperties"] = serializer.least_members
         return schema
 
     def _insert_field_validators(self, field: Any, schema: dict[str, Any]) -> None:

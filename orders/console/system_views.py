@@ -5,13 +5,13 @@ from django.shortcuts import render
 
 from orders.console import throughput_chart
 from orders.console.guards import page
-from orders.console.health_summary import summarise
 from orders.selectors.database_clock import now
 from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.overview import MOST_A_DAY, overview
 from orders.selectors.desk.status_bar import read_status_bar
 from orders.selectors.desk.supervisor import supervisor_status
+from orders.wording.health import summarise
 
 
 @page

@@ -34,6 +34,13 @@ ACTS = {
     "outbox-retry": "retry message",
     "agent-pause": "pause-agent",
     "agent-resume": "resume-agent",
+    "agent-force": "force-circuit",
+    "agent-unforce": "unforce-circuit",
+    "bulk-actions": "bulk-create",
+    "bulk-action-pause": "pause action",
+    "bulk-action-resume": "resume action",
+    "bulk-action-stop": "stop action",
+    "bulk-action-undo": "undo action",
     "tokens": "token-create",
 }
 """The name of each act in the log, by URL name, where the two differ."""
@@ -118,7 +125,7 @@ def act_and_target(url_name: str, parameters: Mapping[str, Any], path: str) -> t
     act = ACTS.get(url_name, url_name)
     if url_name == "bulk-act":
         act = f"{parameters['act']} action"
-    elif url_name == "bulk-create" and parameters.get("kind"):
+    elif url_name in ("bulk-create", "bulk-actions") and parameters.get("kind"):
         act = f"bulk {parameters['kind']}"
     target = next(
         (text.format(parameters[name]) for name, text in TARGETS.items() if name in parameters), path

@@ -26,6 +26,10 @@ TEXTS = {".py", ".html", ".txt", ".md", ".js", ""}
 EXEMPT = {"docs/glossary.md"}
 TAKING_BACK_A_CLICK = {
     "orders.api.enumerations": {"UNDONE"},
+    "orders.api.operator_bulk_documentation": {"UNDO_ACTION"},
+    "orders.api.operator_bulk_views": {"UNDO_ACTION", "undo", "BulkActionUndo"},
+    "orders.api.operator_representations": {"can_be_undone"},
+    "orders.api.operator_urls": {"BulkActionUndo"},
     "orders.console.bulk_views": {"undo"},
     "orders.selectors.desk.bulk": {"can_be_undone"},
     "orders.selectors.desk.order_rows": {"UNDONE", "_can_undo"},

@@ -27,8 +27,14 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
     if case.meta is None:
         return
     if _fits(case, ParameterLocation.BODY) and isinstance(case.body, dict):
-        for order in (case.body, *(item["order"] for item in case.body.get("orders", ()))):
+        orders = case.body.get("orders", [])
+        for order in (case.body, *(item["order"] for item in orders if isinstance(item, dict))):
             _fit(order)
+        if orders and isinstance(orders[0], str):
+            orders[:1] = PLACES["orders/{order_id}"][-3:-2]
+            case.body.pop("count", None)
+        if "group" in case.body:
+            case.body["group"] = PLACES["groups/{group_id}"][0]
         if "result" in case.body:
             case.body["result"]["finding"] = "copper"
         if case.body.get("outcome", "done") != "done":

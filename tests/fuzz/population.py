@@ -11,13 +11,23 @@ from orders.business import Environment
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
 from orders.engine.callbacks import issue_token
 from orders.engine.channels import submissions
-from orders.models import AlertGroup, Circuit, OrderProcess, SetAside, StatusMessage, StepState
+from orders.models import (
+    AlertGroup,
+    BulkAction,
+    Circuit,
+    OrderProcess,
+    OutgoingMessage,
+    SetAside,
+    StatusMessage,
+    StepState,
+)
 from orders.selectors.orders import client_of
 from orders.selectors.response_queues import queue_of
 from orders.services import placing
+from orders.services.audit import Actor, record
 from orders.shop.models import Product
 from orders.shop.placing import as_order
-from orders.vocabulary import StatusKind
+from orders.vocabulary import MessageState, StatusKind
 from tests.support.client_webhooks import make_deliveries, make_endpoint
 from tests.support.factories import ago, ahead, make_order, make_purchase, new_order
 from tests.support.finished_orders import archive, finished_order
@@ -52,7 +62,8 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "set-aside/{number}": list(SetAside.objects.values_list("pk", flat=True)),
         "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
         "agents/{name}": ["payments", "instruments"],
-        "bulk-actions/{action_id}": [1, 2],
+        "bulk-actions/{action_id}": [_bulk_action(orders[-2:]), 2],
+        "outbox/{message_id}": _outgoing_messages(),
         "products/{sku}": SKUS[:3],
         "webhooks/{webhook_id}": [str(webhook.pk)],
         "deliveries/{delivery_id}": make_deliveries(webhook, orders[0], 3),
@@ -124,6 +135,30 @@ def _called(client: User) -> OrderProcess:
     order = make_order({"spectrometry": LATER | until}, workflow=LAB, not_before=ahead(9_000))
     make_purchase(order.pk, customer=client)
     return order
+
+
+def _bulk_action(order_ids: list[Any]) -> int:
+    """A bulk action that can be undone, with its orders."""
+    action = BulkAction.objects.create(
+        kind="resubmit", selection="some", by="otto", total=len(order_ids), waves=[1], starts_at=ahead(9_000)
+    )
+    for position, order_id in enumerate(order_ids):
+        action.items.create(position=position, order_id=order_id)
+    return action.pk
+
+
+def _outgoing_messages() -> list[int]:
+    """An email in each state, and an entry of the audit log about each."""
+    ids = []
+    for state in MessageState:
+        time = "due_at" if state in (MessageState.QUEUED, MessageState.SENDING) else "ended_at"
+        fields: dict[str, Any] = {"kind": "order_link", "recipient": "ada@example.com", "state": state}
+        message = OutgoingMessage.objects.create(**fields, **{time: ahead(9_000)}, give_up_at=ahead(9_000))
+        record(
+            actor=Actor(name="otto"), act="retry message", target=f"message {message.pk}", after={"a": None}
+        )
+        ids.append(message.pk)
+    return ids
 
 
 def _set_up_agents() -> None:

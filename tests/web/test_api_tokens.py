@@ -103,7 +103,7 @@ def test_a_scope_gives_nothing_that_the_account_may_not_do() -> None:
 def test_every_view_that_acts_names_its_scope() -> None:
     views = [pattern.callback.cls for pattern in version_1]
     acting = [view for view in views if {"post", "put", "patch", "delete"} & set(dir(view))]
-    assert len(acting) == 34
+    assert len(acting) == 43
     assert [view for view in acting if getattr(view, "scope", READ) is READ] == []
 
 
@@ -139,7 +139,8 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
         *("enable_webhook", "redeliver_webhook_delivery", "redeliver_webhook_deliveries"),
     }
     assert {name for name, scope in scopes.items() if scope == "compensate"} == {
-        *("resubmit_alert_group", "compensate_order", "settle_step", "erase_customer")
+        *("resubmit_alert_group", "compensate_order", "settle_step", "erase_customer"),
+        *("create_bulk_action", "resume_bulk_action"),
     }
     assert {name for name, scope in scopes.items() if scope == "operate"} == {
         *("resubmit_step", "skip_step", "pause_agent", "resume_agent"),
@@ -147,6 +148,8 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
         *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "replay_submission"),
         *("acknowledge_alert_group", "reopen_alert_group", "add_alert_group_note"),
         *("search_orders", "list_compensations", "list_set_aside", "get_order_details"),
+        *("force_circuit", "unforce_circuit", "retry_outgoing_message"),
+        *("preview_bulk_action", "pause_bulk_action", "stop_bulk_action", "undo_bulk_action"),
     }
     assert {name for name, scope in scopes.items() if scope is None} == {
         *("list_products", "get_product", "answer_call")

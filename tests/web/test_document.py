@@ -17,6 +17,7 @@ from orders.api.fields import (
     Digits,
     MailedText,
     Note,
+    Number,
     NumberCursor,
     OneLine,
     OrderCursor,
@@ -40,6 +41,8 @@ OPTIONAL_BODIES = {
     *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"),
     *("resubmit_order", "retry_order", "replay_submission"),
     *("acknowledge_alert_group", "reopen_alert_group"),
+    *("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
+    *("unforce_circuit", "retry_outgoing_message"),
 }
 
 
@@ -208,6 +211,7 @@ class Everything(Strict):
     token = Token(pattern="[a-z]{2,3}|x", message="No.", max_length=3)
     subject = SubjectText(max_length=9)
     whole = Whole(min_value=1, max_value=9)
+    number = Number(min_value=0.5, max_value=9)
     reference = Reference()
 
 

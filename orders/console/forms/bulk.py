@@ -13,13 +13,11 @@ from orders.console.forms.fields import Key, PageForm, Reason, exact_input, text
 from orders.console.forms.filters import OrderFilterForm
 from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
-from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES
+from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, SLOWEST
 from orders.vocabulary import BulkItemState, BulkKind
 from orders.wording.state_labels import BULK_KINDS
 
 KINDS = tuple(BULK_KINDS.items())
-SLOWEST = 0.1
-"""Orders a second."""
 
 
 class OrderIds(forms.Field):

@@ -92,12 +92,14 @@ def count_archived(selection: Selection, *, now: datetime) -> int:
     return archive_search.count_ids(selection.ids) if selection.ids else 0
 
 
-def orders_of(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> list[UUID]:
-    """Returns the orders that a selection takes now, at most `MOST` + 1."""
+def orders_of(
+    selection: Selection, *, retry_limits: RetryLimits, now: datetime, most: int = MOST + 1
+) -> list[UUID]:
+    """Returns the orders that a selection takes now, at most `most`; those that were chosen one by one, all."""
     if selection.group is not None:
-        return orders_of_group(selection.group.pk, upto=selection.upto, most=MOST + 1)
+        return orders_of_group(selection.group.pk, upto=selection.upto, most=most)
     if (order_filter := _effective_filter(selection)) is not None:
-        return list(search.matching(order_filter, most=MOST + 1, retry_limits=retry_limits, now=now))
+        return list(search.matching(order_filter, most=most, retry_limits=retry_limits, now=now))
     matches = OrderProcess.objects.filter(pk__in=selection.ids)
     if selection.kind == BulkKind.RESUBMIT:
         matches = matches.filter(process_state=ProcessState.ERROR)

@@ -45,12 +45,18 @@ class MessageRow:
         return self.state == MessageState.FAILED
 
 
-def messages(*, view: str, before: int | None = None) -> Page[MessageRow]:
+def messages(*, view: str, before: int | None = None, limit: int = SHOWN) -> Page[MessageRow]:
     """One page of the messages that a view shows, newest first, below number `before`. One query."""
     messages = OutgoingMessage.objects.filter(state__in=VIEWS[view])
     if before is not None:
         messages = messages.filter(pk__lt=before)
-    return page_of([_row(message) for message in messages.order_by("-id")[: SHOWN + 1]], SHOWN)
+    return page_of([_row(message) for message in messages.order_by("-id")[: limit + 1]], limit)
+
+
+def find_message(message_id: int) -> MessageRow | None:
+    """One message. One query."""
+    message = OutgoingMessage.objects.filter(pk=message_id).first()
+    return None if message is None else _row(message)
 
 
 def mask(email: str) -> str:

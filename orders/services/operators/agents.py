@@ -78,13 +78,13 @@ def _why_not_force(state: str, seconds: float, reason: str) -> str:
     return "" if reason else "Give a reason for forcing the circuit."
 
 
-def unforce_circuit(*, agent: str, actor: Actor) -> Result:
+def unforce_circuit(*, agent: str, actor: Actor, reason: str = "") -> Result:
     """Lets an agent's circuit follow the outcomes of its calls again."""
     return _act(
         "unforce-circuit",
         agent,
         actor,
-        "",
+        reason,
         lambda: overrides.unforce(agent, by=actor.name),
         done=f"The circuit of {agent} follows its calls again.",
         already=f"The circuit of {agent} was not forced.",

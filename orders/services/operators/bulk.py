@@ -32,8 +32,8 @@ STOP_SHARE = 0.2
 """An action pauses itself when more than this share of a wave fails again, unless the operator chooses another."""
 RATE = 20.0
 """Orders a second at most, unless the operator chooses another rate."""
-FASTEST = 1000.0
-"""The highest rate that an operator can choose, in orders a second."""
+SLOWEST, FASTEST = 0.1, 1000.0
+"""The lowest and the highest rate that an operator can choose, in orders a second."""
 TOKEN_LIFETIME = timedelta(hours=1)
 """How long a form that is submitted twice is recognised."""
 
@@ -53,7 +53,7 @@ class NothingToDoError(SaswebError):
 
 
 class TooManyError(SaswebError):
-    """Raised when an action would have more than `MOST` orders."""
+    """Raised when an action would have too many orders."""
 
 
 class CountMismatchError(SaswebError):
@@ -111,19 +111,22 @@ def create(
     rate: float = RATE,
     typed_count: int | None = None,
     token: str = "",
+    most: int | None = None,
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
-    `selection` describes the orders in words; `group` or `query` selected them. A form that is submitted twice has the
-    same `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`,
-    and `CountMismatchError` if `needs_count` and `typed_count` is missing or wrong.
+    `selection` describes the orders in words; `group` or `query` selected them, and there may be `most`, by default
+    `MOST`. A form that is submitted twice has the same `token` both times and creates one action. Raises
+    `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and `CountMismatchError` if `typed_count` is wrong, or
+    is missing although `needs_count`.
     """
     with transaction.atomic():
         if token and (earlier := _action_of_token(token)) is not None:
             return earlier
         selected = list(dict.fromkeys(order_ids))
-        _check(selected, waves, stop_share, rate)
-        if needs_count(kind=kind, count=len(selected)) and typed_count != len(selected):
+        _check(selected, MOST if most is None else most, waves, stop_share, rate)
+        is_counted = typed_count is not None or needs_count(kind=kind, count=len(selected))
+        if is_counted and typed_count != len(selected):
             raise CountMismatchError(len(selected))
         return _create(
             kind=kind,
@@ -151,11 +154,13 @@ def _action_of_token(token: str) -> BulkAction | None:
     return recent.filter(query__token=token).first()
 
 
-def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, rate: float) -> None:
+def _check(
+    order_ids: Sequence[UUID], most: int, waves: Sequence[int], stop_share: float, rate: float
+) -> None:
     if not order_ids:
         raise NothingToDoError("No order matches any longer, so there is nothing to do.")
-    if len(order_ids) > MOST:
-        raise TooManyError(f"One action takes at most {MOST:,} orders. Narrow the filter.")
+    if len(order_ids) > most:
+        raise TooManyError(f"One action takes at most {most:,} orders. Narrow the filter.")
     if not waves or any(size < 1 for size in waves[:-1]) or waves[-1] < 0:
         raise ImpossibleActionError(
             "Waves must be whole numbers from 1. The last may be 0, for all that are left."
@@ -166,8 +171,8 @@ def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, r
         )
     if not 0 <= stop_share <= 1:
         raise ImpossibleActionError("The share at which the action pauses must be between 0 and 1.")
-    if not 0.1 <= rate <= FASTEST:
-        raise ImpossibleActionError(f"The rate must be between 0.1 and {FASTEST:g} orders a second.")
+    if not SLOWEST <= rate <= FASTEST:
+        raise ImpossibleActionError(f"The rate must be between {SLOWEST} and {FASTEST:g} orders a second.")
 
 
 def _create(

@@ -21,7 +21,7 @@ class TooLateError(SaswebError):
     """Raised when an action has begun or ended, so it is too late for an act."""
 
 
-def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
+def undo(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
     """Undoes an action that has not acted on any order yet. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _lock_action(action_id)
@@ -31,7 +31,7 @@ def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
         if has_begun or action.state not in (BulkState.RUNNING, BulkState.PAUSED):
             raise TooLateError("The action has begun, so it can no longer be undone. You can stop it.")
         _cancel_waiting(action, message="Undone before it began.")
-        return _change(action, BulkState.UNDONE, actor=actor, act="undo action", ended=True)
+        return _change(action, BulkState.UNDONE, actor=actor, act="undo action", reason=reason, ended=True)
 
 
 def pause(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:

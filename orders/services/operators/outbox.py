@@ -18,7 +18,7 @@ class NotFailedError(SaswebError):
     """Raised when a message cannot be retried, because it has not failed."""
 
 
-def retry(*, message_id: int, actor: audit.Actor) -> OutgoingMessage:
+def retry(*, message_id: int, actor: audit.Actor, reason: str = "") -> OutgoingMessage:
     """Queues a failed message again. It may be retried for as long as a new one.
 
     A message that is already queued or being sent is returned unchanged, so a second click changes nothing. Raises
@@ -43,6 +43,7 @@ def retry(*, message_id: int, actor: audit.Actor) -> OutgoingMessage:
             act="retry message",
             target=f"message {message.pk}",
             result=f"The {message.kind.replace('_', ' ')} {message.channel} will be sent again.",
+            reason=reason,
             before=before,
             after={"state": MessageState.QUEUED.value},
         )

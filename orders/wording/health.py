@@ -1,10 +1,8 @@
-"""Whether the system is healthy, for the overview: what is wrong, the worst first."""
+"""Whether the system is healthy, for the overview and the API: what is wrong, the worst first."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
-
-from django.urls import reverse
 
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -15,17 +13,20 @@ from orders.vocabulary import CircuitState, ProcessState
 from orders.wording.agents import down_sentence, draining_sentence, hold_sentence
 from orders.wording.units import counted, duration
 
+PAGES = ("supervisor", "agents", "alerts", "set-aside", "orders")
+"""The console's pages that show what may be wrong."""
 PATIENCE = 60.0
 """Seconds that a submission, or an order for a scheduler, may wait before it is a concern."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Concern:
-    """One thing that is wrong, with the page about it. `tone` is bad or warn."""
+    """One thing that is wrong. `tone` is bad or warn, `page` one of `PAGES`, and `place` the end of the page's url."""
 
     tone: str
     sentence: str
-    url: str
+    page: str
+    place: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +47,11 @@ def summarise(
 
 
 def _of_supervisor(watch: SupervisorStatus) -> Iterator[Concern]:
-    url = reverse("console:supervisor")
     if watch.swept_seconds is None:
-        yield Concern(tone="bad", url=url, sentence="The supervisor has never swept.")
+        yield Concern(tone="bad", page="supervisor", sentence="The supervisor has never swept.")
     elif watch.late:
         sentence = f"The supervisor last swept {duration(watch.swept_seconds)} ago."
-        yield Concern(tone="bad", url=url, sentence=sentence)
+        yield Concern(tone="bad", page="supervisor", sentence=sentence)
 
 
 def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
@@ -65,27 +65,27 @@ def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
         else:
             continue
         is_bad = (agent.is_down or agent.state == CircuitState.OPEN) and not agent.circuit.paused
-        url = f"{reverse('console:agents')}#{agent.name}"
-        yield Concern(tone="bad" if is_bad else "warn", url=url, sentence=sentence)
+        tone = "bad" if is_bad else "warn"
+        yield Concern(tone=tone, page="agents", place=f"#{agent.name}", sentence=sentence)
 
 
 def _of_orders(numbers: Overview, open_alerts: int) -> Iterator[Concern]:
     if open_alerts:
         alerts = counted(open_alerts, "alert", most=MOST_COUNTED)
         sentence = f"{alerts} {'is' if open_alerts == 1 else 'are'} open."
-        yield Concern(tone="bad", url=reverse("console:alerts"), sentence=sentence)
+        yield Concern(tone="bad", page="alerts", sentence=sentence)
     if numbers.set_aside:
         submissions = counted(numbers.set_aside, "submission", most=MOST_COUNTED)
         sentence = f"{submissions} {'is' if numbers.set_aside == 1 else 'are'} set aside."
-        yield Concern(tone="warn", url=reverse("console:set-aside"), sentence=sentence)
+        yield Concern(tone="warn", page="set-aside", sentence=sentence)
     if numbers.oldest_queued is not None and numbers.oldest_queued > PATIENCE:
         age = duration(numbers.oldest_queued)
         sentence = (
             f"The oldest submission has been in the queue for {age}. Is the submission process running?"
         )
-        yield Concern(tone="bad", url=reverse("console:orders"), sentence=sentence)
+        yield Concern(tone="bad", page="orders", sentence=sentence)
     if numbers.oldest_ready is not None and numbers.oldest_ready > PATIENCE:
         age = duration(numbers.oldest_ready)
         sentence = f"An order has been waiting for a scheduler for {age}. Is the scheduler process running?"
         query = urlencode({"state": ProcessState.PENDING.value, "kind": StandingKind.SCHEDULER.value})
-        yield Concern(tone="warn", url=f"{reverse('console:orders')}?{query}", sentence=sentence)
+        yield Concern(tone="warn", page="orders", place=f"?{query}", sentence=sentence)

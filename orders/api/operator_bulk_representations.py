@@ -1,0 +1,95 @@
+"""What the API sends to operators about bulk actions."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from orders.api import enumerations
+from orders.api.operator_representations import BulkActionOut
+from orders.api.representations import MoneyOut, Out, page_of
+from orders.fields.money import Money
+from orders.selectors.desk.bulk_preview import Preview
+from orders.selectors.desk.order_rows import OrderRow
+from orders.services.operators.bulk import needs_count
+from orders.vocabulary import BulkItemState, BulkKind, ProcessState
+
+BulkActionPageOut = page_of(BulkActionOut, "A page of bulk actions, newest first.")
+
+
+class SelectedOrderOut(Out):
+    """An order that a bulk action would act on. `standing` says more precisely than its state where it stands."""
+
+    id = serializers.UUIDField()
+    workflow = serializers.CharField()
+    title = serializers.CharField(allow_blank=True)
+    subject = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(choices=list(ProcessState))
+    standing = serializers.ChoiceField(choices=enumerations.STANDINGS)
+    total = MoneyOut(allow_null=True)
+
+
+class BulkPreviewOut(Out):
+    """What a bulk action would do now. `selection` says in words which orders it would take.
+
+    `count` is how many there are, and `archived` how many others match that are archived, which no action takes. Both
+    stop at 10,001, and for more than 10,000 orders the action is refused (`is_too_many`). `needs_count` says whether
+    the action must confirm `count`. With `may_have_paid`, money may have been taken for some of the orders, and a
+    cancellation gives it back. `orders` are the first of them.
+    """
+
+    kind = serializers.ChoiceField(choices=list(BulkKind))
+    selection = serializers.CharField()
+    count = serializers.IntegerField()
+    archived = serializers.IntegerField()
+    is_too_many = serializers.BooleanField()
+    needs_count = serializers.BooleanField()
+    may_have_paid = serializers.BooleanField()
+    orders = SelectedOrderOut(many=True)
+
+
+class BulkItemOut(Out):
+    """An order of a bulk action, at this position of all of them, and in this wave, counted from 0.
+
+    Its `state` is `waiting` for its turn, `acted` while it is under way, `done`, `failed` if it has failed again, or
+    `nothing` if nothing had to be done. `result` explains it.
+    """
+
+    position = serializers.IntegerField()
+    wave = serializers.IntegerField()
+    order_id = serializers.UUIDField()
+    state = serializers.ChoiceField(choices=list(BulkItemState))
+    result = serializers.CharField(allow_blank=True)
+    acted_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+
+
+BulkItemPageOut = page_of(
+    BulkItemOut, "A page of a bulk action's orders, in the order in which it takes them."
+)
+
+
+def previewed(preview: Preview) -> dict[str, Any]:
+    """A preview, as `BulkPreviewOut` says it."""
+    selection = preview.selection
+    return {
+        "kind": selection.kind,
+        "selection": selection.description,
+        "count": preview.count,
+        "archived": preview.archived,
+        "is_too_many": preview.is_too_many,
+        "needs_count": needs_count(kind=selection.kind, count=preview.count),
+        "may_have_paid": preview.has_money,
+        "orders": [_selected(row) for row in preview.first],
+    }
+
+
+def _selected(row: OrderRow) -> dict[str, Any]:
+    return {
+        "id": row.order_id,
+        "workflow": row.workflow,
+        "title": row.title,
+        "subject": row.subject,
+        "state": row.order.state,
+        "standing": row.order.standing.kind.replace(" ", "_"),
+        "total": None if row.total is None else Money(amount=row.total, currency=row.currency),
+    }

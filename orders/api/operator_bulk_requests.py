@@ -1,0 +1,167 @@
+"""What operators send to the API about bulk actions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from rest_framework import serializers
+
+from orders.api import enumerations
+from orders.api.fields import UUID_PATTERN, Choice, Digits, Number, NumberCursor, Strict, Text, Token, Whole
+from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
+from orders.fields.numbers import LARGEST_ID
+from orders.selectors.desk.alert_groups import find_group
+from orders.selectors.desk.bulk import SHOWN
+from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
+from orders.selectors.desk.filters import LEAST_WORDS, LONGEST, OrderFilter
+from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, RATE, SLOWEST, STOP_SHARE, WAVES
+from orders.vocabulary import BulkItemState, BulkKind, ProcessState
+
+
+class OrderId(Token):
+    """The ID of an order, in a body."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            pattern=UUID_PATTERN,
+            message="This must be the ID of an order.",
+            max_length=36,
+            **options,
+        )
+
+
+class OrderFilterIn(Strict):
+    """Which orders. All conditions must be met, and there must be at least one. They are those of the console's list.
+
+    `q` is an order's ID, a part of it, an email address, a total such as `39.00`, an attribute such as `city=Delft`, or
+    else a SKU, a subject, a reference or an account's name. `step` and `agent` are of a step that is under way, waits
+    or failed. `waiting` is an agent that one of the order's steps waits for, or `1` for all that only wait. `code` is
+    that of an open alert.
+    """
+
+    least_members = 1
+
+    q = Text(min_length=LEAST_WORDS, max_length=LONGEST, required=False)
+    state = serializers.ChoiceField(choices=list(ProcessState), required=False)
+    standing = serializers.ChoiceField(choices=enumerations.STANDINGS, required=False)
+    workflow = Text(max_length=LONGEST_NAME, required=False)
+    step = Text(max_length=LONGEST, required=False)
+    agent = Text(max_length=LONGEST, required=False)
+    waiting = Text(max_length=LONGEST, required=False)
+    code = Text(max_length=LONGEST_NAME, required=False)
+    older = Token(
+        pattern="[0-9]{1,5}(s|m|h|d)",
+        message="This must be an age such as 90s, 30m, 2h or 3d.",
+        max_length=6,
+        required=False,
+    )
+    priority = Whole(min_value=0, max_value=9, required=False)
+
+
+class BulkIn(Strict):
+    """What to do with many orders."""
+
+    kind = serializers.ChoiceField(choices=list(BulkKind))
+
+
+class FilteredIn(BulkIn):
+    """What to do with all orders that match a filter."""
+
+    filter = OrderFilterIn()
+
+
+class GroupedIn(BulkIn):
+    """What to do with all orders that have an open alert of this group. With `upto`, no alert with a greater ID counts,
+    so an alert that opens meanwhile adds no order."""
+
+    group = Whole(min_value=0, max_value=LARGEST_ID)
+    upto = Whole(min_value=0, max_value=LARGEST_ID, required=False)
+
+
+class ChosenIn(BulkIn):
+    """What to do with these orders."""
+
+    orders = serializers.ListField(child=OrderId(), min_length=1, max_length=MOST_CHOSEN)
+
+
+class WavesIn(Strict):
+    """How to go through the orders.
+
+    `waves` are the sizes of the first waves, and one more wave has all the other orders. The first one is a canary:
+    each wave waits for the results of the one before, and the action pauses itself if more than `stop_percent` of a
+    wave fails again. `rate` is the most orders a second. `count` confirms how many orders there are, as the preview
+    says: it is required for more than 50 orders and for every cancellation, and if it is sent it must be right.
+    """
+
+    reason = Text(max_length=200, default="", help_text="For the orders' history and the audit log.")
+    waves = serializers.ListField(
+        child=Whole(min_value=1, max_value=MOST), max_length=MOST_WAVES - 1, default=list(WAVES[:-1])
+    )
+    rate = Number(min_value=SLOWEST, max_value=FASTEST, default=RATE)
+    stop_percent = Number(min_value=0, max_value=100, default=STOP_SHARE * 100)
+    count = Whole(min_value=1, max_value=MOST, required=False)
+
+
+class FilteredActionIn(FilteredIn, WavesIn):
+    """An act on all orders that match a filter."""
+
+
+class GroupedActionIn(GroupedIn, WavesIn):
+    """An act on all orders that have an open alert of a group."""
+
+
+class ChosenActionIn(ChosenIn, WavesIn):
+    """An act on these orders."""
+
+
+PREVIEWS: Mapping[str, type[Strict]] = {"filter": FilteredIn, "group": GroupedIn, "orders": ChosenIn}
+ACTIONS: Mapping[str, type[Strict]] = {
+    "filter": FilteredActionIn,
+    "group": GroupedActionIn,
+    "orders": ChosenActionIn,
+}
+"""What a body may be, by the member that selects the orders."""
+
+
+class BulkActionQuery(PageQuery):
+    """Selects bulk actions. The orders of each one on a page are counted, so a page is not as long as others."""
+
+    page_size = Digits(
+        min_value=1,
+        max_value=SHOWN,
+        default=SHOWN,
+        help_text=f"How many results to return, from 1 to {SHOWN}. The default is {SHOWN}.",
+    )
+    cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
+
+
+class BulkItemQuery(PageQuery):
+    """Selects orders of a bulk action."""
+
+    cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
+
+    state = Choice(list(BulkItemState), default="", help_text="Only orders in this state.")
+
+
+def read_one_of(bodies: Mapping[str, type[Strict]], data: Any) -> dict[str, Any]:
+    """The values of whichever body this is. Raises `ValidationError`."""
+    members: Sequence[str] = list(data) if isinstance(data, Mapping) else ()
+    selecting = next((name for name in bodies if name in members), next(iter(bodies)))
+    values: dict[str, Any] = bodies[selecting].read(data)
+    return values
+
+
+def selection_of(values: Mapping[str, Any]) -> Selection | None:
+    """The orders that a body selects; None if there is no such alert group. At most one query."""
+    if "filter" in values:
+        return Selection(kind=values["kind"], order_filter=_order_filter(values["filter"]))
+    if "orders" in values:
+        return Selection(kind=values["kind"], ids=list(map(UUID, dict.fromkeys(values["orders"]))))
+    group = find_group(values["group"])
+    return None if group is None else Selection(kind=values["kind"], group=group, upto=values.get("upto"))
+
+
+def _order_filter(conditions: Mapping[str, Any]) -> OrderFilter:
+    words: dict[str, Any] = {name: str(value) for name, value in conditions.items()}
+    standing = words.pop("standing", "").replace("_", " ")
+    return OrderFilter(**words, kind=standing)

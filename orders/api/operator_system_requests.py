@@ -1,0 +1,42 @@
+"""What operators send to the API about agents, the outbox and the audit log."""
+
+from orders.api.fields import Choice, Moment, NumberCursor, OneLine, Whole
+from orders.api.operator_requests import NeededReasonIn
+from orders.api.paging import CURSOR_HELP, PageQuery
+from orders.selectors.desk.outbox import VIEWS
+from orders.services.operators.agents import LONGEST_FORCE
+from orders.vocabulary import CircuitState
+
+
+class ForceIn(NeededReasonIn):
+    """`open` sends nothing to the agent, `closed` sends everything, for so many seconds, at most a day."""
+
+    state = Choice([CircuitState.OPEN.value, CircuitState.CLOSED.value])
+    seconds = Whole(min_value=1, max_value=int(LONGEST_FORCE))
+
+
+class OutboxQuery(PageQuery):
+    """Selects messages of the outbox."""
+
+    state = Choice(
+        [view for view in VIEWS if view],
+        default="",
+        help_text="Only messages that wait to be sent, that failed, or that were sent or skipped.",
+    )
+    cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
+
+
+class AuditQuery(PageQuery):
+    """Selects entries of the audit log. Of several conditions, all must be met."""
+
+    actor = OneLine(default="", max_length=120, help_text="Only acts of people whose name has this part.")
+    act = OneLine(default="", max_length=40, help_text="Only this act, as an entry's `act` names it.")
+    target = OneLine(default="", max_length=120, help_text="Only acts on what has this part in its name.")
+    allowed = Choice(
+        ["true", "false"],
+        default=None,
+        help_text="Only acts that were allowed, or only those that were refused.",
+    )
+    since = Moment(default=None, help_text="Only acts at this time or later.")
+    until = Moment(default=None, help_text="Only acts before this time.")
+    cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
