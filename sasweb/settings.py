@@ -48,6 +48,7 @@ OWN_SETTINGS = OwnSettings(BUSINESSES)
 
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
+    "orders.api.versions.say_version",
     "sasweb.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "sasweb.middleware.known_methods",
@@ -280,6 +281,7 @@ SPECTACULAR_SETTINGS = {
         "orders.api.schema.add_problems",
         "orders.api.webhook_documentation.add_headers",
         "orders.api.rate_limits.describe_limits",
+        "orders.api.versions.describe_versions",
         "orders.api.guide.add_guide",
     ],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,

@@ -18,6 +18,7 @@ from django.db.models import Model, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from orders.access import api_versions
 from orders.engine.runtime.sql import fetch_frequent
 from orders.models import ApiToken
 from orders.vocabulary import TokenScope
@@ -49,6 +50,7 @@ def mint(
         digest=_digest(secret),
         scopes=[scope.value for scope in TokenScope if scope in granted],
         created_by=by,
+        version=api_versions.newest().name,
         expires_at=timezone.now() + timedelta(days=days),
     )
     return row, secret
@@ -76,6 +78,11 @@ def note_use(token: ApiToken, *, now: datetime) -> None:
     if token.last_used_at is None or token.last_used_at <= long_ago:
         unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lte=long_ago)
         ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
+
+
+def pin(token: ApiToken, version: str) -> None:
+    """Has another version of the API answer a token's requests."""
+    ApiToken.objects.filter(pk=token.pk).update(version=version)
 
 
 def revoke_all(user: Any) -> int:

@@ -1,11 +1,13 @@
-"""Creating and revoking API tokens, with an entry in the audit log for each. The caller has checked who may."""
+"""Creating, pinning and revoking API tokens, with an entry in the audit log for each. The caller has checked who may
+do so."""
 
 from collections.abc import Collection, Mapping
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 
-from orders.access import api_tokens
+from orders.access import api_tokens, api_versions
 from orders.models import ApiToken
 from orders.services import audit
 from orders.services.audit import Actor
@@ -24,6 +26,19 @@ def create(
         result = f"created an API token for {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}"
         _record("token-create", user, actor, result, after={"token": str(token), "scopes": token.scopes})
     return token, secret
+
+
+def pin(*, token: ApiToken, version: str, actor: Actor) -> None:
+    """Pins a token to a version of the API. Raises `ValueError` if that one does not exist or has ended."""
+    names = [each.name for each in api_versions.supported(timezone.now())]
+    if version not in names:
+        raise ValueError(f"the versions of the API are {', '.join(names)}")
+    with transaction.atomic():
+        api_tokens.pin(token, version)
+        before, after = ({"token": str(token), "version": each} for each in (token.version, version))
+        _record(
+            "token-pin", token.user, actor, f"pinned an API token to {version}", before=before, after=after
+        )
 
 
 def revoke(*, token: ApiToken, actor: Actor) -> bool:

@@ -31,6 +31,7 @@ COLUMNS = (
     Column("ACCOUNT", fit=Fit.CUT),
     Column("LABEL", fit=Fit.CUT),
     Column("SCOPES", fit=Fit.WRAP),
+    Column("VERSION"),
     Column("EXPIRES"),
     Column("LAST USED"),
 )
@@ -39,7 +40,7 @@ COLUMNS = (
 class Command(ActingCommand):
     help = (
         "Create an API token for an account and print it. It may do what its scopes and its account allow, and ends"
-        " when the account's password changes. Or list tokens, or revoke them."
+        " when the account's password changes. Or list tokens, pin them to a version of the API, or revoke them."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -65,6 +66,12 @@ class Command(ActingCommand):
         parser.add_argument("--label", default="", help="what the token is for")
         parser.add_argument("--list", action="store_true", help="list tokens, with their last use")
         parser.add_argument(
+            "--pin",
+            nargs=2,
+            metavar=("TOKEN", "VERSION"),
+            help="have this version of the API answer the account's token that begins so",
+        )
+        parser.add_argument(
             "--revoke",
             nargs="?",
             const="",
@@ -83,6 +90,9 @@ class Command(ActingCommand):
         by = Actor(name=options["by"] or operator_name())
         if options["revoke"] is not None:
             return self._revoke(user, options["revoke"], by)
+        if options["pin"]:
+            beginning, version = options["pin"]
+            return self._pin(user, beginning, version, by)
         return self._create(user, options, by)
 
     def _create(self, user: User, options: dict[str, Any], by: Actor) -> int:
@@ -134,6 +144,7 @@ class Command(ActingCommand):
                 token.user.username,
                 token.label,
                 " ".join(token.scopes),
+                token.version,
                 f"{token.expires_at:%Y-%m-%d}" if token.expires_at > now else "expired",
                 f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never",
             )
@@ -142,21 +153,36 @@ class Command(ActingCommand):
         self.stdout.write(table(COLUMNS, rows, width=self.width, coloured=self.is_coloured))
         return DONE
 
+    def _pin(self, user: User, beginning: str, version: str, by: Actor) -> int:
+        matches = _tokens_of(user, beginning)
+        try:
+            for token in matches:
+                token_services.pin(token=token, version=version, actor=by)
+        except ValueError as error:
+            raise Stop(str(error)) from None
+        self.stdout.write(f"{counted(len(matches), 'token')} pinned to {version}")
+        return DONE
+
     def _revoke(self, user: User, beginning: str, by: Actor) -> int:
         if not beginning:
             revoked = token_services.revoke_all(user=user, actor=by)
             self.stdout.write(f"{counted(revoked, 'token')} revoked")
             return DONE
-        matches = [token for token in tokens(user_id=user.pk) if _begins(token, beginning)]
-        if not matches:
-            raise Stop(
-                f"{user.username!r} has no token that begins with {beginning[: api_tokens.BEGINNING]!r}",
-                NOTHING,
-            )
+        matches = _tokens_of(user, beginning)
         for token in matches:
             token_services.revoke(token=token, actor=by)
         self.stdout.write(f"{counted(len(matches), 'token')} revoked")
         return DONE
+
+
+def _tokens_of(user: User, beginning: str) -> list[ApiToken]:
+    """The tokens of an account that begin so. Raises `Stop` if there are none."""
+    matches = [token for token in tokens(user_id=user.pk) if _begins(token, beginning)]
+    if not matches:
+        raise Stop(
+            f"{user.username!r} has no token that begins with {beginning[: api_tokens.BEGINNING]!r}", NOTHING
+        )
+    return matches
 
 
 def _begins(token: ApiToken, beginning: str) -> bool:
