@@ -47,6 +47,21 @@ def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     return redirect("console:tokens")
 
 
+@act(VIEW, confirmed=True)
+def rotate(request: HttpRequest, token_id: int) -> HttpResponse:
+    """Replaces a token of the operator's own account: whoever sees the new one can act as that account."""
+    token = api_tokens.find_token(min(token_id, LARGEST_ID), user_id=request.user.pk or 0)
+    if token is None:
+        raise Http404
+    try:
+        successor, secret = token_services.rotate(token=token, actor=actor(request))
+    except ValueError as error:
+        messages.error(request, f"Nothing has been changed: {error}.")
+        return redirect("console:tokens")
+    context = {"token": successor, "secret": secret, "predecessor": _token(request, token_id)}
+    return render(request, "console/tokens/new.html", context)
+
+
 @act(VIEW)
 def pin(request: HttpRequest, token_id: int) -> HttpResponse:
     """Pins a token to a version of the API."""
