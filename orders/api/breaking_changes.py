@@ -123,9 +123,9 @@ def _schema(pair: _Pair) -> Iterator[str]:
     if names in pair.references:
         return
     pair = replace(pair, references=pair.references | {names})
-    if pair.is_sent and pair.old.get("default") != pair.new.get("default"):
-        yield f"{pair.place} has another default"
     old, new = _choices(pair.old, pair.roots[0]), _choices(pair.new, pair.roots[1])
+    if pair.is_sent and _defaults(pair.old, *old) != _defaults(pair.new, *new):
+        yield f"{pair.place} has another default"
     if len(old) == len(new) == 1:
         yield from _values(pair.at(old[0], new[0]))
         yield from _members(pair.at(old[0], new[0]))
@@ -146,6 +146,11 @@ def _choices(schema: Json, root: Json) -> list[Json]:
         (inner,) = schema["allOf"]  # drf-spectacular has no other
         return _choices(inner, root)
     return [schema]
+
+
+def _defaults(*schemas: Json) -> list[Any]:
+    """What stands for a value that is left out, as the schema or those within it say. None or one."""
+    return [schema["default"] for schema in schemas if "default" in schema][:1]
 
 
 def _change(pair: _Pair) -> str:

@@ -122,6 +122,10 @@ def with_another_value(schema: Schema) -> bool:
     return True
 
 
+def without_a_pattern(schema: Schema) -> bool:
+    return schema.pop("pattern", None) is not None
+
+
 EVERY_WAY: dict[str, Change] = {
     "another type": of_another_type,
     "a member that is gone": removing("properties", "a"),
@@ -159,7 +163,7 @@ ADDED_TO_SENT: dict[str, Change] = {
     "null": becoming_null,
     "a lower minimum": setting("minimum", 0, where="minimum"),
     "longer texts": setting("maxLength", 10, where="maxLength"),
-    "any pattern": removing("pattern", ""),
+    "any pattern": without_a_pattern,
     "other members": setting("additionalProperties", True, where="additionalProperties"),
 }
 ADDED_TO_RECEIVED: dict[str, Change] = {
