@@ -15,6 +15,9 @@ from orders.selectors import api_tokens
 from orders.selectors.database_clock import now
 from orders.services import api_tokens as token_services
 
+ROTATED = "rotate"
+"""The field with the key of a token that is to be rotated."""
+
 
 @page
 def _show(request: HttpRequest) -> HttpResponse:
@@ -23,6 +26,8 @@ def _show(request: HttpRequest) -> HttpResponse:
 
 @act(VIEW, confirmed=True)
 def _create(request: HttpRequest) -> HttpResponse:
+    if request.POST.get(ROTATED):
+        return _rotate(request, request.POST[ROTATED])
     form = TokenForm(request.POST, user=request.user)
     if not form.is_valid():
         return _tokens_page(request, form)
@@ -34,8 +39,25 @@ def _create(request: HttpRequest) -> HttpResponse:
     return render(request, "console/tokens/new.html", {"token": token, "secret": secret})
 
 
+def _rotate(request: HttpRequest, token_id: str) -> HttpResponse:
+    """Replaces a token of the operator's own account: whoever sees the new one can act as that account."""
+    key = min(int(token_id), LARGEST_ID) if token_id.isdecimal() else 0
+    token = api_tokens.find_token(key, user_id=request.user.pk or 0)
+    if token is None:
+        raise Http404
+    try:
+        successor, secret = token_services.rotate(token=token, actor=actor(request))
+    except ValueError as error:
+        messages.error(request, f"Nothing has been changed: {error}.")
+        return redirect("console:tokens")
+    token = api_tokens.find_token(key, user_id=request.user.pk)
+    context = {"token": successor, "secret": secret, "predecessor": token}
+    return render(request, "console/tokens/new.html", context)
+
+
 show_tokens = ask_then_act(_show, _create)
-"""Shows the tokens, newest first, and creates one for the operator's own account, which is shown only this once."""
+"""Shows the tokens, newest first, and creates one for the operator's own account, or one in place of another, which is
+shown only this once: a page that reads itself again must not be at a url of its own."""
 
 
 @act(VIEW)
@@ -45,21 +67,6 @@ def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     token_services.revoke(token=token, actor=actor(request))
     messages.success(request, f"The token {token} has been revoked.")
     return redirect("console:tokens")
-
-
-@act(VIEW, confirmed=True)
-def rotate(request: HttpRequest, token_id: int) -> HttpResponse:
-    """Replaces a token of the operator's own account: whoever sees the new one can act as that account."""
-    token = api_tokens.find_token(min(token_id, LARGEST_ID), user_id=request.user.pk or 0)
-    if token is None:
-        raise Http404
-    try:
-        successor, secret = token_services.rotate(token=token, actor=actor(request))
-    except ValueError as error:
-        messages.error(request, f"Nothing has been changed: {error}.")
-        return redirect("console:tokens")
-    context = {"token": successor, "secret": secret, "predecessor": _token(request, token_id)}
-    return render(request, "console/tokens/new.html", context)
 
 
 @act(VIEW)

@@ -60,7 +60,6 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("second-factor-set-up", "second-factor-codes", "second-factor-remove"),
             "token-pin",
-            "token-rotate",
             "token-revoke",
         ),
         (None, "viewer"),

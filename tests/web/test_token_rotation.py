@@ -164,44 +164,51 @@ def test_a_closed_account_gets_no_successor() -> None:
 # --- in the console
 
 
+def button(secret: str) -> str:
+    return f'value="{row_of(secret).pk}"'
+
+
+def press(client: Client, secret: str, **options: Any) -> Any:
+    """Presses a token's button."""
+    return client.post(TOKENS, {"rotate": str(row_of(secret).pk)}, **options)
+
+
 def test_a_token_is_rotated_in_the_console() -> None:
     olga = person("operator", "olga")
     old, client = token_of(olga, TokenScope.ORDERS), signed_in(olga)
-    place = f"{TOKENS}{row_of(old).pk}/rotate/"
-    assert place in client.get(TOKENS).content.decode()
-    shown = client.post(place)
+    assert button(old) in client.get(TOKENS).text
+    shown = press(client, old)
     new = secret_in(shown)
     assert (status(old), status(new)) == (200, 200)
     assert "no-store" in shown["Cache-Control"]
     assert f"It replaces <code>{beginning_of(old)}…</code>" in " ".join(shown.text.split())
     page = " ".join(client.get(TOKENS).text.split())
     assert f"being replaced by <code>{beginning_of(new)}…</code> until" in page
-    assert place not in page
-    refused = client.post(place, follow=True)
-    assert "is being replaced by" in refused.text
+    assert button(new) in page and button(old) not in page
+    assert "is being replaced by" in press(client, old, follow=True).text
     assert ApiToken.objects.count() == 2
 
 
 def test_rotating_needs_a_fresh_code(settings: Any) -> None:
     settings.REQUIRE_SECOND_FACTOR = True
     olga = person("operator", "olga")
-    place = f"{TOKENS}{row_of(token_of(olga)).pk}/rotate/"
+    secret = token_of(olga)
     device, client = with_device(olga), signed_in(olga)
     give(client, code_of(device))
     move(client, **{second_factor.GIVEN_AT: settings.SECOND_FACTOR_FRESH.total_seconds() + 1})
-    assert client.post(place)["Location"].startswith(f"{FACTOR}?next=")
+    assert press(client, secret)["Location"].startswith(f"{FACTOR}?next=")
     assert ApiToken.objects.count() == 1
 
 
 @pytest.mark.parametrize("level", ["operator", "admin"])
 def test_nobody_gets_a_token_of_somebody_elses_account(level: str, client: Client) -> None:
     secret = token_of(person("operator", "olga"))
-    place = f"{TOKENS}{row_of(secret).pk}/rotate/"
     other = signed_in(person(level, "pia"))
-    assert other.post(place).status_code == 404
-    assert other.post(f"{TOKENS}{10**30}/rotate/").status_code == 404
-    assert place not in other.get(TOKENS).text
-    assert client.post(place).status_code == 302
+    assert press(other, secret).status_code == 404
+    for key in (str(10**30), "-1", "x", "²"):
+        assert other.post(TOKENS, {"rotate": key}).status_code == 404
+    assert button(secret) not in other.get(TOKENS).text
+    assert press(client, secret).status_code == 302
     assert ApiToken.objects.count() == 1
 
 
