@@ -165,7 +165,7 @@ def test_a_closed_account_gets_no_successor() -> None:
 
 
 def button(secret: str) -> str:
-    return f'value="{row_of(secret).pk}"'
+    return f'aria-label="Rotate {row_of(secret)}"'
 
 
 def press(client: Client, secret: str, **options: Any) -> Any:
