@@ -110,6 +110,7 @@ wsgi_application = get_wsgi_application()
 import_string("orders.engine.runtime.statements.prepare_frequent_statements")()
 pages = Pages(answer_page, workers=settings.WEB_THREADS)  # type: ignore[arg-type]
 
+request_log = import_string("orders.services.request_log.REQUESTS")
 streams = import_string("orders.live.streams.make_streams")(connections=descriptors.most_connections())
 
 known_reads = import_string("orders.api.known_reads.KnownReads")()
@@ -138,8 +139,10 @@ async def handle_lifespan(receive: Receive, send: Send) -> None:
     """Handles the server's own start and stop."""
     await receive()
     shutdown.watch_signals(streams.stop)
+    request_log.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    await asyncio.to_thread(request_log.stop)
     await asyncio.to_thread(shutdown.close_pool)
     await send({"type": "lifespan.shutdown.complete"})
 

@@ -54,6 +54,7 @@ class Config:
     retry_budget: float
     keep_finished: float
     keep_archived: float
+    keep_requests: float
     email_url: str
     email_from: str
     alert_email: str
@@ -102,6 +103,7 @@ def read(environment: Environment | None = None) -> Config:
         retry_budget=env.number("RETRY_BUDGET", 100.0, lowest=0.1, highest=100_000),
         keep_finished=env.number("KEEP_FINISHED", 90.0, lowest=0, highest=36_500),
         keep_archived=env.number("KEEP_ARCHIVED", 0.0, lowest=0, highest=36_500),
+        keep_requests=env.number("KEEP_REQUESTS", 7.0, lowest=0, highest=36_500),
         email_url=env.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
         email_from=env.email("EMAIL_FROM", "Print Shop <orders@localhost>"),
         alert_email=env.email("ALERT_EMAIL"),

@@ -48,6 +48,8 @@ OWN_SETTINGS = OwnSettings(BUSINESSES)
 
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
+    "orders.api.versions.say_version",
+    "orders.api.request_log.log_requests",
     "sasweb.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "sasweb.middleware.known_methods",
@@ -257,6 +259,7 @@ SPECTACULAR_SETTINGS = {
             "name": "response queues",
             "description": "Messages about your orders, if you would rather collect them than ask for each order.",
         },
+        {"name": "requests", "description": "What you have asked, to find out what became of it."},
         {"name": "operators", "description": "What the console does. Needs an operator's token."},
         {
             "name": "callbacks",
@@ -280,6 +283,7 @@ SPECTACULAR_SETTINGS = {
         "orders.api.schema.add_problems",
         "orders.api.webhook_documentation.add_headers",
         "orders.api.rate_limits.describe_limits",
+        "orders.api.versions.describe_versions",
         "orders.api.guide.add_guide",
     ],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,

@@ -11,3 +11,4 @@ os.environ.setdefault("DATABASE_POOL", "1")
 application = get_wsgi_application()
 # By name, because it can only be imported now that Django is set up.
 import_string("orders.engine.runtime.statements.prepare_frequent_statements")()
+import_string("orders.services.request_log.REQUESTS").start()

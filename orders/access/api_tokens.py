@@ -18,6 +18,7 @@ from django.db.models import Model, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from orders.access import api_versions
 from orders.engine.runtime.sql import fetch_frequent
 from orders.models import ApiToken
 from orders.vocabulary import TokenScope
@@ -35,9 +36,16 @@ _TOKEN = re.compile(r"sas_[A-Za-z0-9_-]{43}")
 
 
 def mint(
-    user: User, *, scopes: Collection[TokenScope], by: str, label: str = "", days: int = DAYS
+    user: User,
+    *,
+    scopes: Collection[TokenScope],
+    by: str,
+    label: str = "",
+    days: int = DAYS,
+    version: str = "",
 ) -> tuple[ApiToken, str]:
-    """Makes a token and returns its row and the token itself. It may always read."""
+    """Makes a token and returns its row and the token itself. It may always read. It is pinned to that version of the
+    API, or to the newest."""
     if not 1 <= days <= MOST_DAYS:
         raise ValueError(f"a token lasts 1 to {MOST_DAYS} days")
     secret = PREFIX + secrets.token_urlsafe(32)
@@ -49,6 +57,7 @@ def mint(
         digest=_digest(secret),
         scopes=[scope.value for scope in TokenScope if scope in granted],
         created_by=by,
+        version=version or api_versions.newest().name,
         expires_at=timezone.now() + timedelta(days=days),
     )
     return row, secret
@@ -82,6 +91,27 @@ def note_use(token: ApiToken, *, now: datetime) -> None:
     if token.last_used_at is None or token.last_used_at <= long_ago:
         unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lte=long_ago)
         ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
+
+
+def rotate(token: ApiToken, *, by: str, until: datetime) -> tuple[ApiToken, str]:
+    """Makes a token that may do the same, for as long, by the same version, and ends the other one at that time if it
+    does not end before. Returns the new one as `mint` does. The caller has locked the row of the other one."""
+    successor, secret = mint(
+        token.user,
+        scopes=[TokenScope(scope) for scope in token.scopes],
+        by=by,
+        label=token.label,
+        days=min(max(round((token.expires_at - token.created_at) / timedelta(days=1)), 1), MOST_DAYS),
+        version=token.version,
+    )
+    ends = min(token.expires_at, until)
+    ApiToken.objects.filter(pk=token.pk).update(expires_at=ends, replaced_by=successor.beginning)
+    return successor, secret
+
+
+def pin(token: ApiToken, version: str) -> None:
+    """Has another version of the API answer a token's requests."""
+    ApiToken.objects.filter(pk=token.pk).update(version=version)
 
 
 def revoke_all(user: Any) -> int:

@@ -12,6 +12,8 @@ from rest_framework.request import Request
 from orders.access import api_tokens
 from orders.api.rate_limits import count_stranger
 from orders.api.repeated_headers import is_repeated
+from orders.api.request_log import note_token
+from orders.api.versions import choose_version
 
 SCHEME = "Token"
 
@@ -33,19 +35,23 @@ class TokenAuthentication(BaseAuthentication):
     """Looks a token up by its hash in one query, and notes its use once a minute."""
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        """The account and the row of the token; None if none was sent. Raises `AuthenticationFailed`, and
-        `RateLimitedError` if there were too many that are not valid."""
+        """The account and the row of the token; None if none was sent. Raises `AuthenticationFailed`,
+        `RateLimitedError` if there were too many that are not valid, and `UnsupportedVersionError`."""
         if is_repeated(request, "Authorization"):
             raise AuthenticationFailed("There is more than one Authorization header. Send one token.")
         scheme, _, secret = get_authorization_header(request).partition(b" ")
-        if scheme.lower() != SCHEME.lower().encode():
-            return None
         now = timezone.now()
+        if scheme.lower() != SCHEME.lower().encode():
+            choose_version(request, None, now=now)
+            return None
+        token = api_tokens.find(secret.decode("latin-1"))
+        note_token(request, token)
         try:
-            token = valid_token(api_tokens.find(secret.decode("latin-1")), now=now)
+            token = valid_token(token, now=now)
         except AuthenticationFailed:
             count_stranger(request)
             raise
+        choose_version(request, token, now=now)
         api_tokens.note_use(token, now=now)
         return token.user, token
 

@@ -6,7 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
+from orders.access import api_versions
 from orders.access.api_tokens import DAYS
+from orders.access.api_versions import Version
 from orders.api.documentation import NEW_ORDER, is_open_to_clients
 from orders.api.rate_limits import POLICIES
 
@@ -53,6 +55,18 @@ Every unsuccessful response is `application/problem+json` (RFC 9457). Its `code`
 whether the same request may succeed later, and `type` leads to a page that explains it: one of [these]({problems}).
 """
 
+VERSIONS = """
+### Versions
+
+A token is pinned to the version that was the newest when it was created, so what it gets never changes except by
+additions: new members, operations and values, which clients ignore. `API-Version` in a request names another version
+for that request, and in each answer says which one answered. A version that is to end says so in each of its answers:
+`Deprecation` is since when nobody should use it, and from `Sunset` on it is refused with `unsupported_version`.
+`manage.py token NAME --pin TOKEN VERSION` and the console pin a token to another one. The versions are:
+
+{versions}
+"""
+
 LIMITS = """
 ### Limits
 
@@ -76,4 +90,20 @@ def guide() -> list[str]:
         url = settings.CONFIG.public_url + reverse("api:orders")
         parts.append(FIRST_ORDER.format(url=url, order=json.dumps(NEW_ORDER, indent=2)))
     limits = "\n".join(f"- `{name}`: {meaning}" for name, meaning in POLICIES.items())
-    return [*parts, ERRORS.format(problems=reverse("api:problems")), LIMITS.format(limits=limits)]
+    versions = "\n".join(map(_describe_version, api_versions.VERSIONS))
+    return [
+        *parts,
+        ERRORS.format(problems=reverse("api:problems")),
+        VERSIONS.format(versions=versions),
+        LIMITS.format(limits=limits),
+    ]
+
+
+def _describe_version(version: Version) -> str:
+    ends = [
+        f"{words} {moment:%Y-%m-%d}"
+        for words, moment in (("deprecated since", version.deprecated_at), ("ends on", version.ends_at))
+        if moment
+    ]
+    going = f" ({', '.join(ends)})" if ends else ""
+    return f"- `{version.name}`{going}: {version.changes}"

@@ -23,7 +23,9 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from orders.access import api_versions
 from orders.access.api_tokens import USE_NOTED_EVERY, digest_of
+from orders.access.api_versions import HEADER
 from orders.access.limited_requests import limit_headers
 from orders.access.limits import LimitedError
 from orders.access.purses import PURSES
@@ -44,7 +46,9 @@ CROWD = 1_000
 
 ORDER = re.compile(r"/api/v1/orders/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 NEEDED = (b"host", b"authorization", b"if-none-match")
-DECISIVE = frozenset({b"cookie", b"prefer", b"content-length", b"transfer-encoding", b"expect"})
+DECISIVE = frozenset(
+    {b"cookie", b"prefer", b"content-length", b"transfer-encoding", b"expect", HEADER.lower().encode()}
+)
 """Headers that may lead to another answer."""
 ACCEPTED = frozenset({"*/*", "application/*", "application/json"})
 VIEW_HEADERS = {"Allow": "GET, HEAD, OPTIONS", "Vary": "Authorization, Cookie"}
@@ -132,7 +136,9 @@ def answers_to(questions: Sequence[Question]) -> Sequence[Headers | None]:
     try:
         now = timezone.now()
         readings = [question.reading for question in questions]
-        seen_versions = versions_seen(readings, now=now, noted_since=now - USE_NOTED_EVERY)
+        seen_versions = versions_seen(
+            readings, now=now, noted_since=now - USE_NOTED_EVERY, version=api_versions.newest().name
+        )
         return [
             answer_to(question, seen.version, seen.account_id) if seen else None
             for question, seen in zip(questions, seen_versions, strict=True)

@@ -17,6 +17,7 @@ from orders.api.documentation import NEW_ORDER, ORDER_ID, is_open_to_clients
 from orders.api.fields import Strict, Token
 from orders.api.rate_limits import count
 from orders.api.representations import LinkOut, Out, order_url
+from orders.api.request_log import note_orders
 from orders.api.throttling import subjects_of_orders
 from orders.business.batch_placing import KeyedOrder, Outcome
 from orders.business.placing import PostedOrder
@@ -157,6 +158,7 @@ class OrderBatch(APIView):
             else reading
             for number, reading in enumerate(readings)
         ]
+        note_orders(request, [result.order_id for result in results if result.order_id])
         return Response(BatchOut.render({"results": results}))
 
 

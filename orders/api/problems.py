@@ -13,6 +13,7 @@ from rest_framework import exceptions
 from orders.access.outages import OUTAGES
 from orders.api.authentication import TokenExpiredError
 from orders.api.scopes import MissingScopeError
+from orders.api.versions import UNSUPPORTED, UnsupportedVersionError
 from sasweb.problems import MEDIA_TYPE, SERVER_PROBLEMS, Problem, concerns_api, describe, encode, problems
 
 log = structlog.get_logger()
@@ -21,6 +22,8 @@ PROBLEMS: Mapping[str, Problem] = {
     **SERVER_PROBLEMS,
     **problems(
         ("validation_failed", 400, "The request is not valid", "`errors` lists each mistake and where it is."),
+        (UNSUPPORTED, 400, "This version of the API is not supported",
+         "`detail` lists those that are. Name one of them in `API-Version`, or have the token pinned to it."),
         ("not_authenticated", 401, "A token is needed", "Send `Authorization: Token <token>`."),
         ("invalid_token", 401, "The token is not valid",
          "It is unknown or has been revoked, or its account is closed. A new password revokes an account's tokens."),
@@ -67,6 +70,7 @@ OPERATION_PROBLEMS = "x-problems"
 BY_EXCEPTION: Mapping[type[Exception], str] = {
     exceptions.ValidationError: "validation_failed",
     exceptions.ParseError: "malformed_request",
+    UnsupportedVersionError: UNSUPPORTED,
     exceptions.NotAuthenticated: "not_authenticated",
     TokenExpiredError: "token_expired",
     exceptions.AuthenticationFailed: "invalid_token",
@@ -83,7 +87,13 @@ BY_EXCEPTION: Mapping[type[Exception], str] = {
     InterfaceError: "unavailable",
 }
 
-SAY_MORE = (exceptions.ParseError, exceptions.AuthenticationFailed, MissingScopeError, exceptions.Throttled)
+SAY_MORE = (
+    exceptions.ParseError,
+    exceptions.AuthenticationFailed,
+    MissingScopeError,
+    UnsupportedVersionError,
+    exceptions.Throttled,
+)
 """Errors whose own detail says more than the meaning of their problem."""
 
 

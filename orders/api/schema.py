@@ -12,6 +12,7 @@ from orders.api.fields import Strict
 from orders.api.own_words import METADATA_SCHEMA
 from orders.api.problems import OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
+from orders.api.versions import UNSUPPORTED, VERSIONED
 from orders.fields.numbers import LARGEST_ID
 from orders.vocabulary import TokenScope
 from sasweb.problems import MEDIA_TYPE, type_url
@@ -154,9 +155,11 @@ def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
     components = result.setdefault("components", {})
     components.setdefault("schemas", {}).update(Problem=PROBLEM_SCHEMA, Metadata=METADATA_SCHEMA)
     components.setdefault("headers", {})["RequestID"] = REQUEST_ID
-    for operations in result["paths"].values():
+    for path, operations in result["paths"].items():
+        in_version = (UNSUPPORTED,) if path.startswith(VERSIONED) else ()
         for operation in operations.values():
-            codes = dict.fromkeys((*operation.pop(OPERATION_PROBLEMS, ()), *_common_codes(operation)))
+            own_codes = operation.pop(OPERATION_PROBLEMS, ())
+            codes = dict.fromkeys((*own_codes, *_common_codes(operation), *in_version))
             for status in sorted({PROBLEMS[code].status for code in codes}):
                 here = [code for code in codes if PROBLEMS[code].status == status]
                 operation["responses"][str(status)] = _response(here)

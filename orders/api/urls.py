@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from orders.api import operator_urls, problem_pages, queue_urls, views, webhook_urls
+from orders.api import operator_urls, problem_pages, queue_urls, request_views, views, webhook_urls
 from orders.api.docs_page import Docs
 from orders.api.document import Document
 from orders.api.feed_views import Changes
@@ -25,6 +25,7 @@ version_1: list[URLPattern | URLResolver] = [
     path("changes", Changes.as_view(), name="changes"),
     *queue_urls.urlpatterns,
     *webhook_urls.urlpatterns,
+    *request_views.urlpatterns,
     *operator_urls.urlpatterns,
     *(url for module in registry.own_modules("api_urls") for url in module.urlpatterns),
 ]

@@ -22,6 +22,7 @@ from orders.api.paging import (
 )
 from orders.api.preferences import read_wait
 from orders.api.problems import ProblemError, invalid
+from orders.api.request_log import note_orders
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
@@ -48,6 +49,7 @@ class Orders(APIView):
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
         placed = _place(request)
+        note_orders(request, [placed.order_id])
         order = placed.view or _order(placed.order_id, requests.client_id(request))
         response = _render_order(order, status=202)
         response["Location"] = representations.order_url(placed.order_id)

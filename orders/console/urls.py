@@ -73,6 +73,7 @@ urlpatterns = [
     path("second-factor/codes/", second_factor_views.renew_codes, name="second-factor-codes"),
     path("second-factor/remove/", second_factor_views.remove, name="second-factor-remove"),
     path("tokens/", token_views.show_tokens, name="tokens"),
+    path("tokens/<int:token_id>/pin/", token_views.pin, name="token-pin"),
     path("tokens/<int:token_id>/revoke/", token_views.revoke, name="token-revoke"),
     path("chaos/", chaos_views.show, name="chaos"),
     path("chaos/faults/<slug:service>/", chaos_views.set_faults, name="chaos-faults"),

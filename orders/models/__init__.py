@@ -2,7 +2,7 @@
 
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
 `outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
-`webhooks` what clients have us call, and `archive` the orders that finished long ago.
+`webhooks` what clients have us call, `requests` what they ask, and `archive` the orders that finished long ago.
 """
 
 from orders.models.access import ApiToken
@@ -34,6 +34,7 @@ from orders.models.health import (
 from orders.models.limits import Bucket
 from orders.models.order import Order, OrderLine
 from orders.models.outbox import OutgoingMessage
+from orders.models.requests import LoggedRequest
 from orders.models.second_factor import TotpFactor
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
 from orders.models.webhooks import WebhookDelivery, WebhookEndpoint
@@ -58,6 +59,7 @@ __all__ = [
     "FeedEpoch",
     "GroupNote",
     "LeaderLease",
+    "LoggedRequest",
     "Order",
     "OrderLine",
     "OrderProcess",

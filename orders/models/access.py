@@ -25,6 +25,14 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     created_by = models.CharField(max_length=120)
     expires_at = models.DateTimeField()
+    version = models.CharField(
+        max_length=10,
+        db_default="2026-11-26",
+        help_text="of the API, which answers it unless it names another",
+    )
+    replaced_by = models.CharField(
+        max_length=12, blank=True, db_default="", help_text="how the token begins that replaces this one"
+    )
     last_used_at = models.DateTimeField(null=True, help_text="to the minute")
 
     class Meta:

@@ -17,7 +17,7 @@ from orders.engine.errors import SaswebError
 from orders.engine.runtime.brief_batches import LONGEST, Walk
 from orders.engine.runtime.sql import DATABASE_TROUBLE, database_now
 from orders.engine.runtime.text import first_line
-from orders.retention import failures, moving, records
+from orders.retention import failures, logged_requests, moving, records
 
 log = structlog.get_logger()
 
@@ -50,12 +50,12 @@ def archive_orders() -> Mapping[str, int]:
 def delete_old_records() -> Mapping[str, int]:
     """Deletes old records that are no order's. Returns the number of rows of each part that succeeded."""
     now = database_now()
+    rules = {**records.RULES, "requests": records.requests_rule(days=settings.CONFIG.keep_requests)}
+    parts: dict[str, Part] = {
+        name: partial(records.delete_old, rule, before=now - rule.age) for name, rule in rules.items()
+    }
     return run_parts(
-        "delete_old_records",
-        {
-            name: partial(records.delete_old, rule, before=now - rule.age)
-            for name, rule in records.RULES.items()
-        },
+        "delete_old_records", {**parts, "requests of busy accounts": logged_requests.delete_beyond_most}
     )
 
 

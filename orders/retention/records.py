@@ -99,6 +99,11 @@ RULES: Mapping[str, Rule] = {
 }
 
 
+def requests_rule(*, days: float) -> Rule:
+    """The rule of the log of clients' requests, which are kept for so many days."""
+    return Rule(table="orders_loggedrequest", condition="at < %(before)s", age=timedelta(days=days))
+
+
 def delete_old(rule: Rule, *, before: datetime, after: Any = None) -> Walk:
     """Deletes what a rule selects. The rows that stay are only read, and no row is locked for longer than its batch."""
 

@@ -13,7 +13,7 @@ VERSIONS = """
       FROM unnest(%(digests)s::text[], %(order_ids)s::uuid[]) WITH ORDINALITY AS asked (digest, order_id, position)
       JOIN orders_apitoken AS token
         ON token.digest = asked.digest AND token.expires_at > %(now)s::timestamptz
-       AND token.last_used_at > %(noted_since)s::timestamptz
+       AND token.last_used_at > %(noted_since)s::timestamptz AND token.version = %(version)s::text
       JOIN auth_user AS account ON account.id = token.user_id AND account.is_active
       JOIN orders_order AS placed ON placed.id = asked.order_id AND placed.customer_id = account.id
       JOIN orders_orderprocess AS process ON process.order_id = placed.id
@@ -36,10 +36,11 @@ class Seen(NamedTuple):
 
 
 def versions_seen(
-    readings: Sequence[Reading], *, now: datetime, noted_since: datetime
+    readings: Sequence[Reading], *, now: datetime, noted_since: datetime, version: str
 ) -> Sequence[Seen | None]:
     """What each of them sees, in one statement. None if it takes more than that to find out: if the token is not valid,
-    or its use was last noted before `noted_since`, or if the account has no such order in the state store."""
+    its use was last noted before `noted_since`, or it is pinned to another `version` of the API; or if the account has
+    no such order in the state store."""
     rows = fetch_frequent(
         VERSIONS,
         {
@@ -47,6 +48,7 @@ def versions_seen(
             "order_ids": [reading.order_id for reading in readings],
             "now": now,
             "noted_since": noted_since,
+            "version": version,
         },
     )
     seen: list[Seen | None] = [None] * len(readings)

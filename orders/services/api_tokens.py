@@ -1,15 +1,21 @@
-"""Creating and revoking API tokens, with an entry in the audit log for each. The caller has checked who may."""
+"""Creating, rotating, pinning and revoking API tokens, with an entry in the audit log for each. The caller has checked
+who may do so."""
 
 from collections.abc import Collection, Mapping
+from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 
-from orders.access import api_tokens
+from orders.access import api_tokens, api_versions
 from orders.models import ApiToken
 from orders.services import audit
 from orders.services.audit import Actor
 from orders.vocabulary import TokenScope
+
+OVERLAP = timedelta(hours=24)
+"""How long a token and the one that replaces it are both valid, unless somebody says otherwise."""
 
 
 def create(
@@ -24,6 +30,44 @@ def create(
         result = f"created an API token for {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}"
         _record("token-create", user, actor, result, after={"token": str(token), "scopes": token.scopes})
     return token, secret
+
+
+def rotate(*, token: ApiToken, overlap: timedelta = OVERLAP, actor: Actor) -> tuple[ApiToken, str]:
+    """Replaces a token with a new one that may do the same. Both are valid for the `overlap`, then only the new one.
+
+    Returns the new one as `create` does. Raises `ValueError` if the token has ended or is being replaced already.
+    """
+    with transaction.atomic():
+        row = (
+            ApiToken.objects.select_for_update(of=("self",))
+            .select_related("user")
+            .filter(pk=token.pk)
+            .first()
+        )
+        now = timezone.now()
+        if row is None or row.expires_at <= now:
+            raise ValueError(f"the token {token} has ended; create a new one")
+        if row.replaced_by and ApiToken.objects.filter(user=row.user, beginning=row.replaced_by).exists():
+            raise ValueError(f"the token {token} is being replaced by {row.replaced_by}… already")
+        successor, secret = api_tokens.rotate(row, by=actor.name, until=now + overlap)
+        ends = min(row.expires_at, now + overlap)
+        result = f"replaced an API token, which ends at {ends:%Y-%m-%d %H:%M}"
+        before, after = ({"token": str(each), "scopes": each.scopes} for each in (row, successor))
+        _record("token-rotate", row.user, actor, result, before=before, after=after)
+    return successor, secret
+
+
+def pin(*, token: ApiToken, version: str, actor: Actor) -> None:
+    """Pins a token to a version of the API. Raises `ValueError` if that one does not exist or has ended."""
+    names = [each.name for each in api_versions.supported(timezone.now())]
+    if version not in names:
+        raise ValueError(f"the versions of the API are {', '.join(names)}")
+    with transaction.atomic():
+        api_tokens.pin(token, version)
+        before, after = ({"token": str(token), "version": each} for each in (token.version, version))
+        _record(
+            "token-pin", token.user, actor, f"pinned an API token to {version}", before=before, after=after
+        )
 
 
 def revoke(*, token: ApiToken, actor: Actor) -> bool:

@@ -164,6 +164,7 @@ ROOMS = {
         "orders.watchdog",
         "orders.reconciliation",
         "orders.engine.channels.wakeups",
+        *("orders.api.breaking_changes", "orders.api.released_document"),
     ),
 }
 """What each package ("room") may import besides itself. The rooms missing here are `wiring`, `jobs` and Django's."""

@@ -38,6 +38,7 @@ WRONG = [
     ("RETRY_BUDGET", "none", "expected a number from 0.1 to 100000"),
     ("KEEP_FINISHED", "-1", "expected a number from 0 to 36500"),
     ("KEEP_ARCHIVED", "never", "expected a number from 0 to 36500"),
+    ("KEEP_REQUESTS", "for ever", "expected a number from 0 to 36500"),
     ("WAREHOUSE_URL", "warehouse.example", NOT_A_URL),
     ("PAYMENTS_URL", "ftp://payments.example", NOT_A_URL),
     ("CARRIER_URL", "https://", NOT_A_URL),

@@ -116,7 +116,9 @@ def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes
     assert barriers(again) == []
 
 
-def test_an_operator_creates_a_token_and_revokes_it(shop: Shop, open_page: Opener, employ: Employ) -> None:
+def test_an_operator_creates_rotates_and_revokes_a_token(
+    shop: Shop, open_page: Opener, employ: Employ
+) -> None:
     key = "4142434445464748494a4142434445464748494a"
     employ("operator", "tove", key=key)
     page = open_page("/console/tokens/", viewport=PHONE)
@@ -136,7 +138,15 @@ def test_an_operator_creates_a_token_and_revokes_it(shop: Shop, open_page: Opene
     row = page.get_by_role("row").filter(has_text="the till")
     expect(row).to_contain_text("read, compensate")
     assert barriers(page) == []
-    row.get_by_role("button", name=f"Revoke {token[:10]}").click()
+    row.get_by_role("button", name=f"Rotate {token[:10]}").click()
+    expect(page.get_by_text("It replaces")).to_be_visible()
+    successor = page.locator("[data-token]").inner_text()
+    assert barriers(page) == []
+    page.get_by_role("link", name="I have copied it").click()
+    expect(page.get_by_text(f"being replaced by {successor[:10]}…")).to_be_visible()
+    assert barriers(page) == []
+    for secret in (token, successor):
+        page.get_by_role("button", name=f"Revoke {secret[:10]}").click()
     expect(page.get_by_text("There are no tokens.")).to_be_visible()
 
 

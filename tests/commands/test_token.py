@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django_otp.oath import TOTP
 
-from orders.access import api_tokens
+from orders.access import api_tokens, api_versions
 from orders.models import ApiToken, AuditEntry, TotpFactor
 from tests.commands.running import run
 
@@ -103,9 +103,9 @@ def test_tokens_are_listed_with_their_last_use_and_never_whole(olga: User) -> No
     ApiToken.objects.exclude(user=olga).update(created_at="2020-01-01T00:00Z", expires_at="2020-02-01T00:00Z")
     table = run("token", "--list")
     line = table.line_with(token[: api_tokens.BEGINNING])
-    assert "… olga the till read orders 20" in line
+    assert "… olga the till read orders 2026-11-26 20" in line
     assert line.endswith("2026-11-20 10:30")
-    assert table.line_with(other[: api_tokens.BEGINNING]).endswith("pia read expired never")
+    assert table.line_with(other[: api_tokens.BEGINNING]).endswith("pia read 2026-11-26 expired never")
     assert token not in table.out
     assert run("token", "olga", "--list").out.count("sas_") == 1
 
@@ -120,3 +120,18 @@ def test_one_token_or_all_are_revoked() -> None:
     assert api_tokens.find(third) is None
     revocations = AuditEntry.objects.filter(act="token-revoke").values_list("result", flat=True)
     assert list(revocations.order_by("id")) == ["revoked an API token", "revoked every API token"]
+
+
+def test_a_token_is_pinned_to_another_version_of_the_api(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = run("token", "olga").out.strip()
+    beginning = token[: api_tokens.BEGINNING]
+    assert "2026-11-26" in run("token", "--list").line_with(beginning)
+    unknown = run("token", "olga", "--pin", beginning, "2027-03-01")
+    assert (unknown.code, unknown.err) == (2, "the versions of the API are 2026-11-26\n")
+    newer = api_versions.Version(name="2027-03-01", changes="Amounts are texts.")
+    monkeypatch.setattr(api_versions, "VERSIONS", (*api_versions.VERSIONS, newer))
+    assert run("token", "olga", "--pin", beginning, "2027-03-01").out == "1 token pinned to 2027-03-01\n"
+    assert ApiToken.objects.get().version == "2027-03-01"
+    assert run("token", "olga", "--pin", "sas_nothing", "2027-03-01").code == 3
+    entry = AuditEntry.objects.get(act="token-pin")
+    assert (entry.target, entry.result) == ("olga", "pinned an API token to 2027-03-01")

@@ -80,5 +80,5 @@ def _names_members(case: Any) -> bool:
     fields = case.query["fields"]
     named = ",".join(map(str, fields)) if isinstance(fields, list) else str(fields)
     parameters = case.operation.definition.raw["parameters"]
-    (names,) = (entry["schema"]["items"]["enum"] for entry in parameters if entry["name"] == "fields")
+    (names,) = (entry["schema"]["items"]["enum"] for entry in parameters if entry.get("name") == "fields")
     return set(named.split(",")) <= set(names)

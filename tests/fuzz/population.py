@@ -1,6 +1,6 @@
 """Orders of a client in every state and place, and what operators have to do with them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -25,6 +25,7 @@ from orders.selectors.orders import client_of
 from orders.selectors.response_queues import queue_of
 from orders.services import placing
 from orders.services.audit import Actor, record
+from orders.services.request_log import Line, RequestLog
 from orders.shop.models import Product
 from orders.shop.placing import as_order
 from orders.vocabulary import MessageState, StatusKind
@@ -67,6 +68,7 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "products/{sku}": SKUS[:3],
         "webhooks/{webhook_id}": [str(webhook.pk)],
         "deliveries/{delivery_id}": make_deliveries(webhook, orders[0], 3),
+        "requests/{request_id}": _logged(client, orders),
         "callbacks/{token}": [issue_token(f"{called.pk}/spectrometry/1")],
     }
 
@@ -159,6 +161,21 @@ def _outgoing_messages() -> list[int]:
         )
         ids.append(message.pk)
     return ids
+
+
+def _logged(client: User, orders: Sequence[Any]) -> list[str]:
+    """Requests in the client's log."""
+    log, request_ids = RequestLog(), [f"request-{number}" for number in range(3)]
+    for request_id in request_ids:
+        log.note(
+            Line(
+                **{"request_id": request_id, "customer_id": client.pk, "at": ago(9), "method": "POST"},
+                **{"path": "/api/v1/orders", "status": 202, "code": "", "order_ids": orders[:1]},
+                **{"token": "sas_abcdef", "milliseconds": 7},
+            )
+        )
+    log.write()
+    return request_ids
 
 
 def _set_up_agents() -> None:

@@ -31,8 +31,8 @@ KNOWN_READS = (
     Mutant(
         name="a-use-that-is-never-noted",
         path=SELECTOR,
-        old="       AND token.last_used_at > %(noted_since)s::timestamptz",
-        new="       AND %(noted_since)s::timestamptz IS NOT NULL",
+        old="       AND token.last_used_at > %(noted_since)s::timestamptz AND",
+        new="       AND %(noted_since)s::timestamptz IS NOT NULL AND",
         test=f"{TESTS}::test_the_use_of_a_token_is_noted_although_nothing_changes",
     ),
     Mutant(

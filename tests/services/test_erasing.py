@@ -28,6 +28,7 @@ from orders.models import (
     Erasure,
     Event,
     GroupNote,
+    LoggedRequest,
     Order,
     OrderLine,
     OrderProcess,
@@ -131,6 +132,17 @@ def leave_other_traces(user: User) -> None:
         total=1,
     )
     BulkItem.objects.create(action=action, position=0, order_id=Order.objects.get().pk, result=MENTION)
+    LoggedRequest.objects.create(
+        customer=user,
+        request_id=NAME,
+        at=ago(9),
+        method="GET",
+        path=f"/q/{EMAIL}",
+        status=404,
+        order_ids=[],
+        token="sas_",
+        milliseconds=1,
+    )
     Circuit.objects.create(agent="carrier", cause_message=MENTION, held_reason=MENTION)
     OutgoingMessage.objects.create(
         kind="sign_up", recipient=EMAIL, state="sent", give_up_at=ago(0), ended_at=ago(0)

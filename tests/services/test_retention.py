@@ -1,5 +1,6 @@
 """Finished orders move to the archive, records that are too old are deleted, and nothing else."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from orders.models import (
     BulkAction,
     BulkItem,
     Event,
+    LoggedRequest,
     OrderLine,
     OrderProcess,
     OutgoingMessage,
@@ -33,6 +35,7 @@ from orders.models import (
     SweepRecord,
 )
 from orders.retention import moving, records
+from orders.retention.logged_requests import delete_beyond_most
 from orders.selectors.archived_orders import opened
 from sasweb import logs
 from tests.support.factories import make_alert, make_item, make_order
@@ -266,13 +269,47 @@ def test_a_token_is_deleted_a_month_after_it_has_expired() -> None:
     assert set(ApiToken.objects.values_list("label", flat=True)) == {"valid", "expired"}
 
 
+def logged(customer: User, *, days: float = 0, number: int = 1) -> list[int]:
+    """Requests in a client's log, and their keys."""
+    at = timezone.now() - timedelta(days=days)
+    values = {"request_id": "request-1", "method": "POST", "path": "", "status": 202, "token": "sas_"}
+    return [
+        LoggedRequest.objects.create(customer=customer, at=at, order_ids=[], milliseconds=1, **values).pk
+        for _ in range(number)
+    ]
+
+
+def test_a_request_is_logged_for_a_week(settings: Any) -> None:
+    ada = User.objects.create(username="ada")
+    old, new = logged(ada, days=7.1), logged(ada, days=6.9)
+    assert retain()["requests"] == 1
+    assert list(LoggedRequest.objects.values_list("pk", flat=True)) == new
+    settings.CONFIG = replace(settings.CONFIG, keep_requests=6.0)
+    assert retain()["requests"] == 1
+    assert old != new
+
+
+def test_of_each_account_only_the_newest_requests_stay() -> None:
+    ada, bob, eve = (User.objects.create(username=name) for name in ("ada", "bob", "eve"))
+    keys = {user: logged(user, number=number) for user, number in ((ada, 5), (bob, 2), (eve, 3))}
+    assert delete_beyond_most(most=2).changed == 4
+    assert set(LoggedRequest.objects.values_list("pk", flat=True)) == {
+        *(keys[ada][-2:] + keys[bob] + keys[eve][-2:])
+    }
+    assert delete_beyond_most(most=2).changed == 0
+    assert delete_beyond_most(most=1).changed == 3
+
+
 def test_every_part_succeeds_again_and_again_and_its_rows_can_be_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     finished_order(days=100)
     for _ in range(2):
         retained = retain()
-        assert retained.keys() == {"finished orders", *records.RULES}
+        assert retained.keys() == {
+            *("finished orders", "requests", "requests of busy accounts"),
+            *records.RULES,
+        }
     lines = "\n".join(logs.formatter().format(record) for record in caplog.records)
     assert "finished_orders=1" in lines
     assert "sent_messages=0" in lines

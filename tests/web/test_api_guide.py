@@ -35,6 +35,7 @@ def test_orders_come_first_and_every_group_says_what_it_is(document: dict[str, A
         "products",
         "changes",
         "response queues",
+        "requests",
         "operators",
         "callbacks",
         "webhook settings",

@@ -59,6 +59,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     **dict.fromkeys(
         (
             *("second-factor-set-up", "second-factor-codes", "second-factor-remove"),
+            "token-pin",
             "token-revoke",
         ),
         (None, "viewer"),

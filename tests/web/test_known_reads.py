@@ -11,6 +11,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from orders.access import api_versions
 from orders.access.purses import PURSES
 from orders.api import known_reads
 from orders.api.known_reads import CROWD, KnownReads
@@ -108,6 +109,7 @@ def test_whatever_may_have_another_answer_goes_to_django(reader: Known) -> None:
     for more in (
         DJANGO,
         {"Prefer": "wait=5"},
+        {"API-Version": "2020-01-01"},
         {"Content-Length": "2"},
         {"Transfer-Encoding": "chunked"},
         {"Expect": "100-continue"},
@@ -178,8 +180,9 @@ def test_a_token_that_is_not_valid_goes_to_django_at_once(reader: Known) -> None
         ({"expires_at": now - timedelta(seconds=1), "created_at": now - timedelta(days=1)}, {}),
         ({"last_used_at": now - timedelta(seconds=61)}, {"last_used_at": now}),
         ({"last_used_at": None}, {"last_used_at": now}),
+        ({"version": "2020-01-01"}, {"version": api_versions.newest().name}),
     ):
-        before = ApiToken.objects.values("expires_at", "created_at").get()
+        before = ApiToken.objects.values("expires_at", "created_at", "version").get()
         ApiToken.objects.update(**changes)
         assert not is_answered(*reader), changes
         ApiToken.objects.update(**{**before, **undone})

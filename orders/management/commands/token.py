@@ -1,6 +1,8 @@
 """`manage.py token NAME`: creates an API token for an account and prints it, once: only its hash is stored."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -26,11 +28,13 @@ from orders.vocabulary import TokenScope
 from orders.wording.token_scopes import ACTS
 from orders.wording.units import counted
 
+UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 COLUMNS = (
     Column("TOKEN"),
     Column("ACCOUNT", fit=Fit.CUT),
     Column("LABEL", fit=Fit.CUT),
     Column("SCOPES", fit=Fit.WRAP),
+    Column("VERSION"),
     Column("EXPIRES"),
     Column("LAST USED"),
 )
@@ -39,7 +43,8 @@ COLUMNS = (
 class Command(ActingCommand):
     help = (
         "Create an API token for an account and print it. It may do what its scopes and its account allow, and ends"
-        " when the account's password changes. Or list tokens, or revoke them."
+        " when the account's password changes. Or list tokens, rotate one, pin one to a version of the API, or revoke"
+        " them."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -65,6 +70,22 @@ class Command(ActingCommand):
         parser.add_argument("--label", default="", help="what the token is for")
         parser.add_argument("--list", action="store_true", help="list tokens, with their last use")
         parser.add_argument(
+            "--rotate",
+            metavar="TOKEN",
+            help="replace the account's token that begins so with one that may do the same, and print that",
+        )
+        parser.add_argument(
+            "--overlap",
+            default="24h",
+            help="how long both are valid, such as 30m, 24h or 7d; 0 ends the old one at once (default: 24h)",
+        )
+        parser.add_argument(
+            "--pin",
+            nargs=2,
+            metavar=("TOKEN", "VERSION"),
+            help="have this version of the API answer the account's token that begins so",
+        )
+        parser.add_argument(
             "--revoke",
             nargs="?",
             const="",
@@ -83,6 +104,11 @@ class Command(ActingCommand):
         by = Actor(name=options["by"] or operator_name())
         if options["revoke"] is not None:
             return self._revoke(user, options["revoke"], by)
+        if options["rotate"]:
+            return self._rotate(user, options["rotate"], _read_overlap(options["overlap"]), by)
+        if options["pin"]:
+            beginning, version = options["pin"]
+            return self._pin(user, beginning, version, by)
         return self._create(user, options, by)
 
     def _create(self, user: User, options: dict[str, Any], by: Actor) -> int:
@@ -92,13 +118,36 @@ class Command(ActingCommand):
             raise Stop(f"--days takes a number from 1 to {api_tokens.MOST_DAYS}")
         if len(label) > api_tokens.LONGEST_LABEL or not label.isprintable():
             raise Stop(f"--label takes up to {api_tokens.LONGEST_LABEL} printable characters")
+        self._check(user, scopes)
+        token, secret = token_services.create(user=user, scopes=scopes, label=label, days=days, actor=by)
+        self.stdout.write(secret)
+        self.stderr.write(f"for {', '.join(token.scopes)}; expires on {token.expires_at:%Y-%m-%d}")
+        return DONE
+
+    def _check(self, user: User, scopes: Collection[str]) -> None:
+        """Raises `Stop` unless the account may have a token with these scopes."""
         if not user.is_active:
             raise Stop(f"the account {user.username!r} is not active")
         if TokenScope.COMPENSATE in scopes:
             self._ask_for_code(user)
-        token, secret = token_services.create(user=user, scopes=scopes, label=label, days=days, actor=by)
+
+    def _rotate(self, user: User, beginning: str, overlap: timedelta, by: Actor) -> int:
+        token, *others = _tokens_of(user, beginning)
+        if others:
+            raise Stop(
+                f"several tokens of {user.username!r} begin with {beginning!r}: rotate them in the console"
+            )
+        self._check(user, token.scopes)
+        try:
+            successor, secret = token_services.rotate(token=token, overlap=overlap, actor=by)
+        except ValueError as error:
+            raise Stop(str(error), REFUSED) from None
         self.stdout.write(secret)
-        self.stderr.write(f"for {', '.join(token.scopes)}; expires on {token.expires_at:%Y-%m-%d}")
+        token.refresh_from_db()
+        self.stderr.write(
+            f"for {', '.join(successor.scopes)}; expires on {successor.expires_at:%Y-%m-%d};"
+            f" {token} is valid until {token.expires_at:%Y-%m-%d %H:%M} UTC"
+        )
         return DONE
 
     def _ask_for_code(self, user: User) -> None:
@@ -134,7 +183,8 @@ class Command(ActingCommand):
                 token.user.username,
                 token.label,
                 " ".join(token.scopes),
-                f"{token.expires_at:%Y-%m-%d}" if token.expires_at > now else "expired",
+                token.version,
+                _ending(token, now=now),
                 f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never",
             )
             for token in shown
@@ -142,21 +192,52 @@ class Command(ActingCommand):
         self.stdout.write(table(COLUMNS, rows, width=self.width, coloured=self.is_coloured))
         return DONE
 
+    def _pin(self, user: User, beginning: str, version: str, by: Actor) -> int:
+        matches = _tokens_of(user, beginning)
+        try:
+            for token in matches:
+                token_services.pin(token=token, version=version, actor=by)
+        except ValueError as error:
+            raise Stop(str(error)) from None
+        self.stdout.write(f"{counted(len(matches), 'token')} pinned to {version}")
+        return DONE
+
     def _revoke(self, user: User, beginning: str, by: Actor) -> int:
         if not beginning:
             revoked = token_services.revoke_all(user=user, actor=by)
             self.stdout.write(f"{counted(revoked, 'token')} revoked")
             return DONE
-        matches = [token for token in tokens(user_id=user.pk) if _begins(token, beginning)]
-        if not matches:
-            raise Stop(
-                f"{user.username!r} has no token that begins with {beginning[: api_tokens.BEGINNING]!r}",
-                NOTHING,
-            )
+        matches = _tokens_of(user, beginning)
         for token in matches:
             token_services.revoke(token=token, actor=by)
         self.stdout.write(f"{counted(len(matches), 'token')} revoked")
         return DONE
+
+
+def _ending(token: ApiToken, *, now: datetime) -> str:
+    if token.expires_at <= now:
+        return "expired"
+    if token.replaced_by:
+        return f"being replaced by {token.replaced_by}… until {token.expires_at:%Y-%m-%d %H:%M}"
+    return f"{token.expires_at:%Y-%m-%d}"
+
+
+def _read_overlap(text: str) -> timedelta:
+    """The overlap that an option names. Raises `Stop`."""
+    match = re.fullmatch(r"(\d{1,5})([mhd])|0", text)
+    if match is None:
+        raise Stop("--overlap takes a number with m, h or d, such as 30m, 24h or 7d, or 0")
+    return int(match[1] or 0) * UNITS[match[2] or "m"]
+
+
+def _tokens_of(user: User, beginning: str) -> list[ApiToken]:
+    """The tokens of an account that begin so. Raises `Stop` if there are none."""
+    matches = [token for token in tokens(user_id=user.pk) if _begins(token, beginning)]
+    if not matches:
+        raise Stop(
+            f"{user.username!r} has no token that begins with {beginning[: api_tokens.BEGINNING]!r}", NOTHING
+        )
+    return matches
 
 
 def _begins(token: ApiToken, beginning: str) -> bool:

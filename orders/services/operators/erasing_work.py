@@ -17,7 +17,7 @@ from django.db.models import F, Q
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.brief_batches import Chunk, Pace, in_batches
 from orders.engine.runtime.sql import run
-from orders.models import Address, ApiToken, Erasure, WebhookEndpoint
+from orders.models import Address, ApiToken, Erasure, LoggedRequest, WebhookEndpoint
 from orders.services.operators.erasing_mentions import (
     SESSIONS,
     TABLES,
@@ -143,6 +143,7 @@ def _erase_accounts(erasure: Erasure) -> None:
             Address.objects.filter(user=user).delete()
             ApiToken.objects.filter(user=user).delete()
             WebhookEndpoint.objects.filter(customer=user).delete()
+            LoggedRequest.objects.filter(customer=user).delete()
             user.username = f"{erasure.pseudonym}-{user.pk}"
             user.email = user.first_name = user.last_name = ""
             user.is_active = False
