@@ -151,6 +151,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
             "unforce_circuit",
         ),
         *("list_outbox", "retry_outgoing_message", "list_audit_entries"),
+        *("list_requests", "get_request"),
         *("place_orders", "quote_order", "list_changes"),
         *("list_queues", "lease_messages", "acknowledge_messages", "release_messages"),
         *("list_webhooks", "create_webhook", "get_webhook", "change_webhook", "delete_webhook"),
