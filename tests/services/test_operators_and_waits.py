@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orders.models import OrderProcess
+from orders.models import OrderProcess, StepState
 from orders.services.act_results import ResultStatus
 from orders.services.answers import decide
 from orders.services.operators.editing import edit_and_resubmit
@@ -12,6 +12,7 @@ from orders.services.operators.order_acts import compensate, resubmit, retry_now
 from orders.services.operators.settling import settle_done, settle_not_done
 from tests.services.operated_orders import BEFORE_SHIPMENT, OLGA, an_order, has_open_alert, pass_over
 from tests.support.factories import ahead, make_alert, make_order, step_of
+from tests.support.order_bodies import DELFT
 from tests.support.roles import (
     a_leader,
     a_scheduler,
@@ -142,10 +143,21 @@ def test_an_order_that_waits_can_be_cancelled() -> None:
     assert (states(order).get("approve"), requested_steps()) == (None, {"plan"})
 
 
-def test_a_step_that_waits_is_not_edited() -> None:
+@pytest.mark.parametrize(
+    ("town", "status"), [("Delft", ResultStatus.ALREADY), ("Gouda", ResultStatus.REFUSED)]
+)
+def test_a_step_that_waits_is_not_edited_and_has_what_is_wanted_or_has_not(
+    town: str, status: ResultStatus
+) -> None:
     order = pending_shipment()
+    StepState.objects.filter(order_id=order.pk, name="create-shipment").update(request={"ship_to": DELFT})
     result = edit_and_resubmit(
-        order_id=order.pk, step="create-shipment", changes={}, seen={}, actor=OLGA, reason="x"
+        order_id=order.pk,
+        step="create-shipment",
+        changes={"ship_to": {**DELFT, "city": town}},
+        seen={},
+        actor=OLGA,
+        reason="x",
     )
-    assert result.status is ResultStatus.ALREADY
+    assert result.status is status
     assert result.message == "Step create-shipment is awaiting. Only a step that failed can be edited."

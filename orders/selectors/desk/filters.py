@@ -26,7 +26,7 @@ class OrderFilter:
     `workflow` is the name of one; `step` and `agent` are of a step that is under way, waits or failed; `code` is of the
     order's open alert; `waiting` is an agent that one of their steps waits for, or `1` for all orders that only wait;
     `older` is an age as in 90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a
-    total such as 39.00, an attribute such as city=Delft, or else a SKU, words of a title, a subject, a reference or an
+    total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of a title, a subject, a reference or an
     account's name. A filter with a problem matches nothing.
     """
 
@@ -83,7 +83,7 @@ class OrderFilter:
 
     @property
     def attribute(self) -> str:
-        """The attribute in `q`, if it is one: city=Delft."""
+        """The attribute in `q`, if it is one: method=xrd."""
         return self.q if _ATTRIBUTE.fullmatch(self.q) and not self.email else ""
 
     @property

@@ -58,7 +58,7 @@ def edit_and_resubmit(
             raise NotEditableError(f"{', '.join(unknown)} cannot be edited.")
         new = {name: editing.read(row.workflow, name, value) for name, value in changes.items()}
         failed = find_step(steps, step)
-        if refusal := _why_not_edit(row, failed):
+        if refusal := _why_not_edit(row, failed, new):
             return refusal
         assert failed is not None
         old = {name: value for name, value in state_store.request_of(failed).items() if name in fields}
@@ -75,13 +75,15 @@ def edit_and_resubmit(
     return act_on("edit and resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
-def _why_not_edit(row: ProcessRow, step: StepRow | None) -> Result | None:
+def _why_not_edit(row: ProcessRow, step: StepRow | None, new: Mapping[str, Any]) -> Result | None:
     if step is None:
         return refused("The order has no such step.")
     if row.goal == Goal.COMPENSATE:
         return refused("The order is being cancelled, so its steps can no longer be edited.")
     if step.state != StepStatus.FAILED:
-        return already(
+        is_as_wanted = new.items() <= state_store.request_of(step).items()
+        answer = already if is_as_wanted else refused
+        return answer(
             f"Step {step.name} is {state_in_words(step.state)}. Only a step that failed can be edited."
         )
     if step.outcome == Outcome.UNKNOWN:
