@@ -46,7 +46,8 @@ GET_DETAILS: dict[str, Any] = {
     "operation_id": "get_order_details",
     "summary": "Retrieve all about an order that only operators see",
     "description": (
-        "Where it stands, its steps with their requests and results, and in `acts` what may be done about it now, by whoever has the scope and the level for it. "
+        "Where it stands, its steps with their requests and results, and in `acts` what may be done about it now, by "
+        "whoever has the scope and the level for it. "
         "`GET /api/v1/orders/{order_id}` has what its customer sees, and its `events` the history."
     ),
     "tags": TAG,

@@ -28,8 +28,8 @@ class OrderFilterQuery(Strict):
         max_length=LONGEST,
         help_text=(
             f"Only orders that this finds: an ID, at least {LEAST_PART} digits of its end or 8 of its beginning; an "
-            "email; a total such as `39.00`; an attribute of its kind such as `method=xrd`; or else a SKU, words of a title, a "
-            f"subject, a reference or an account's name, of at least {LEAST_WORDS} characters."
+            "email; a total such as `39.00`; an attribute of its kind such as `method=xrd`; or else a SKU, words of a "
+            f"title, a subject, a reference or an account's name, of at least {LEAST_WORDS} characters."
         ),
     )
     state = Choice(list(ProcessState), default="", help_text="Only orders in this state.")

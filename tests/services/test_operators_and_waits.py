@@ -150,7 +150,7 @@ def test_a_step_that_waits_is_not_edited_and_has_what_is_wanted_or_has_not(
     town: str, status: ResultStatus
 ) -> None:
     order = pending_shipment()
-    StepState.objects.filter(order_id=order.pk, name="create-shipment").update(request={"ship_to": DELFT})
+    StepState.objects.filter(pk=step_of(order, "create-shipment").pk).update(request={"ship_to": DELFT})
     result = edit_and_resubmit(
         order_id=order.pk,
         step="create-shipment",

@@ -26,8 +26,8 @@ class OrderFilter:
     `workflow` is the name of one; `step` and `agent` are of a step that is under way, waits or failed; `code` is of the
     order's open alert; `waiting` is an agent that one of their steps waits for, or `1` for all orders that only wait;
     `older` is an age as in 90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a
-    total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of a title, a subject, a reference or an
-    account's name. A filter with a problem matches nothing.
+    total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of a title, a subject, a
+    reference or an account's name. A filter with a problem matches nothing.
     """
 
     q: str = ""
