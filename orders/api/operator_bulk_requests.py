@@ -33,10 +33,10 @@ class OrderId(Token):
 class OrderFilterIn(Strict):
     """Which orders. All conditions must be met, and there must be at least one. They are those of the console's list.
 
-    `q` is an order's ID, a part of it, an email address, a total such as `39.00`, an attribute of
-    its kind such as `method=xrd`, or else a SKU, a subject, a reference or an account's name. `step` and `agent` are of a step that is under way, waits
-    or failed. `waiting` is an agent that one of the order's steps waits for, or `1` for all that only wait. `code` is
-    that of an open alert.
+    `q` is an order's ID, a part of it, an email address, a total such as `39.00`, an attribute of its kind such as
+    `method=xrd`, or else a SKU, a subject, a reference or an account's name. `step` and `agent` are of a step that is
+    under way, waits or failed. `waiting` is an agent that one of the order's steps waits for, or `1` for all that
+    only wait. `code` is that of an open alert.
     """
 
     least_members = 1

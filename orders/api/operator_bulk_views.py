@@ -85,7 +85,8 @@ class BulkActions(BulkView):
         with self.recorded(request, {"kind": values["kind"]}):
             action = _create(request, values, key)
         if key is not None and action.query["request"] != _fingerprint(request):
-            raise ProblemError("idempotency_key_reused")
+            detail = "The key was used for another bulk action in the last hour. Use a new key for a new one."
+            raise ProblemError("idempotency_key_reused", detail)
         return action_created(action.pk)
 
 

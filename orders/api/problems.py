@@ -55,7 +55,7 @@ PROBLEMS: Mapping[str, Problem] = {
         ("body_too_large", 413, "The body is too large",
          "A request body may be up to 256 KiB, and that of a batch of orders up to 768 KiB."),
         ("unsupported_media_type", 415, "The content type is not supported", "Send `Content-Type: application/json`."),
-        ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
+        ("idempotency_key_reused", 422, "The Idempotency-Key was used for something else",
          "A key stands for the same order for as long as that order can be retrieved. Use a new key for a new one."),
         ("rate_limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`."),
         ("too_many_waiting", 429, "Too many requests are waiting",

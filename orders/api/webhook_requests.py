@@ -31,7 +31,7 @@ class UrlText(Token):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             pattern=r"[Hh][Tt][Tt][Pp][Ss]?://[!-~]+",
-            message="This must be a url that starts with https://.",
+            message="This must be a url that starts with https:// and names a host, in ASCII and without spaces.",
             max_length=LONGEST_URL,
             help_text="Begins with https://, and its host is public.",
             **options,
