@@ -59,24 +59,24 @@ def test_what_may_have_been_done_is_said_when_nobody_waits_any_more(
 
 
 def test_a_feed_that_stops_goes_on_with_all_that_was_given(tmp_path: Path) -> None:
-    gone = problem("permission_denied", 403)
-    with stand_in(page(NEXT), gone) as server:
-        given = ("changes", "--follow", "--json", f"--url={server.url}")
-        ran = at(tmp_path, "").run(*given, "--after", CURSOR)
+    refusal = problem("permission_denied", 403)
+    with stand_in(page(NEXT), refusal) as server:
+        command = ("changes", "--follow", "--json", f"--url={server.url}")
+        ran = at(tmp_path, "").run(*command, "--after", CURSOR)
     assert ran.status == 1
-    assert resuming(ran.err) == ["bin/sasweb", *given, f"--after={NEXT}"]
+    assert resuming(ran.err) == ["bin/sasweb", *command, f"--after={NEXT}"]
 
 
 @pytest.mark.parametrize("secret", ["", write_secret(make_secret())], ids=["a new secret", "a given secret"])
 def test_forwarding_goes_on_with_the_same_secret(tmp_path: Path, secret: str) -> None:
-    given = ["listen", "--forward-to", "http://localhost:4242/hook?a=1&b=2"]
-    given += [f"--secret={secret}"] if secret else []
+    command = ["listen", "--forward-to", "http://localhost:4242/hook?a=1&b=2"]
+    command += [f"--secret={secret}"] if secret else []
     with stand_in(page(NEXT), problem("permission_denied", 403)) as server:
-        ran = at(tmp_path, server.url).run(*given, f"--after={CURSOR}")
+        ran = at(tmp_path, server.url).run(*command, f"--after={CURSOR}")
     assert ran.status == 1
     signed = ran.err.splitlines()[0].removeprefix("Signing secret: ")
     assert signed == (secret or signed)
-    assert resuming(ran.err) == ["bin/sasweb", *given[:3], f"--secret={signed}", f"--after={NEXT}"]
+    assert resuming(ran.err) == ["bin/sasweb", *command[:3], f"--secret={signed}", f"--after={NEXT}"]
 
 
 @pytest.mark.parametrize("refused", [problem("validation_failed", 400), problem("cursor_expired", 410)])
