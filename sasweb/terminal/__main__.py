@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from sasweb.terminal.arguments import make_parser, make_server
-from sasweb.terminal.errors import INTERRUPTED, RefusedError, TerminalError
-from sasweb.terminal.output import note, show
+from sasweb.terminal.errors import INTERRUPTED, NO_ANSWER, RefusedError, TerminalError
+from sasweb.terminal.output import OutputError, note, show
 
 
 def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
     """Runs the command, and returns its exit status."""
     arguments = make_parser().parse_args(argv)
+    arguments.argv = argv
     try:
         status: int = arguments.run(make_server(arguments, environment), arguments)
         return status
@@ -34,8 +35,17 @@ def _start() -> int:
     try:
         return main(sys.argv[1:], os.environ)
     except BrokenPipeError:  # whoever read this has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return INTERRUPTED
+    except OutputError as error:
+        _discard_output()
+        note(str(error))
+        return NO_ANSWER
+
+
+def _discard_output() -> None:
+    """What could not be written would be tried again at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

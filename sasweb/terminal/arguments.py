@@ -5,10 +5,10 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from sasweb.terminal import orders
+from sasweb.terminal.addresses import read_url
 from sasweb.terminal.changes import changes
 from sasweb.terminal.errors import UsageError
 from sasweb.terminal.forwarding import listen
@@ -25,7 +25,7 @@ DESCRIPTION = (
 )
 EPILOG = """environment: SASWEB_URL is the server's address, such as https://shop.example, and SASWEB_TOKEN the token.
 exit status: 0 done; 1 refused, or the order has ended otherwise than it was to; 2 the command cannot be understood, or
-has no server or token; 3 no answer for too long; 130 stopped by Ctrl-C."""
+has no server or token; 3 no answer for too long, or it cannot be written; 130 stopped by Ctrl-C."""
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -57,7 +57,11 @@ def make_parser() -> argparse.ArgumentParser:
         help="post each change to a url of yours, signed as by the server's webhooks",
     )
     hook.add_argument(
-        "--forward-to", required=True, type=_url, metavar="URL", help="where your receiver listens"
+        "--forward-to",
+        required=True,
+        type=read_url,
+        metavar="URL",
+        help="where your receiver listens; a number is a port of localhost",
     )
     hook.add_argument("--secret", type=_secret, help="sign with this secret, whsec_… (default: a new one)")
     hook.add_argument(
@@ -75,29 +79,38 @@ def make_server(arguments: argparse.Namespace, environment: Mapping[str, str]) -
             "No server: set SASWEB_URL to its address, such as https://shop.example, or give --url."
         )
     try:
-        url = _url(url)
+        url = read_url(url)
     except argparse.ArgumentTypeError as error:
-        raise UsageError(f"SASWEB_URL={url} is not valid: {error}") from error
-    token = environment.get("SASWEB_TOKEN", "")
-    if arguments.token_file:
+        raise UsageError(f"SASWEB_URL is not valid: {error}") from error
+    token = _token(arguments.token_file, environment)
+    return Server(url.rstrip("/").removesuffix("/api/v1"), token, patience=arguments.patience)
+
+
+def _token(file: str | None, environment: Mapping[str, str]) -> str:
+    if file:
+        place, missing = f"The token file {file}", f"The token file {file} is empty."
         try:
-            token = Path(arguments.token_file).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The token file {arguments.token_file} cannot be read.") from error
-    if not token.strip():
+            token = Path(file).read_text().strip()
+        except OSError as error:
+            raise UsageError(f"{place} cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{place} cannot be read: it is no text.") from error
+    else:
+        place, missing = "SASWEB_TOKEN", "No token: set SASWEB_TOKEN, or give --token-file."
+        token = environment.get("SASWEB_TOKEN", "").strip()
+    if not token:
         raise UsageError(
-            "No token: set SASWEB_TOKEN, or give --token-file. Whoever runs the server makes a token with "
-            "`manage.py token NAME --scope orders`."
+            f"{missing} Whoever runs the server makes a token with `manage.py token NAME --scope orders`."
         )
-    if not TOKEN.fullmatch(token.strip()):
-        raise UsageError("The token is not valid: it has other characters than a token can have.")
-    return Server(url.rstrip("/").removesuffix("/api/v1"), token.strip(), patience=arguments.patience)
+    if not TOKEN.fullmatch(token):
+        raise UsageError(f"{place} is not valid: it has other characters than a token can have.")
+    return token
 
 
 def _common() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """The options of every command, and those of each that shows something of the server's."""
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--url", type=_url, help="the server's address (default: SASWEB_URL)")
+    common.add_argument("--url", type=read_url, help="the server's address (default: SASWEB_URL)")
     common.add_argument(
         "--token-file", metavar="FILE", help="read the token from here (default: SASWEB_TOKEN)"
     )
@@ -121,14 +134,18 @@ def _add_orders(
     until.add_argument(
         "--until",
         choices=[*STATES, *WAITS],
-        default="processed",
         metavar="STATE",
-        help="stop following in this state, or when it waits for this (default: processed): %(choices)s",
+        help=f"stop following in this state, or when it waits for this (default: {orders.UNTIL}): %(choices)s",
     )
     place = commands.add_parser("place", parents=[*parents, until], help="place an order, once")
     place.add_argument("--file", help="the order as JSON; - is standard input")
     place.add_argument(
-        "--line", action="append", default=[], type=_line, metavar="SKU=QUANTITY", help="a line of the order"
+        "--line",
+        action="append",
+        default=[],
+        type=_line,
+        metavar="SKU=QUANTITY",
+        help="a line of the order; such lines replace those of the file",
     )
     place.add_argument(
         "--set",
@@ -155,19 +172,6 @@ def _add_orders(
             command.add_argument(
                 "--payment-method", metavar="TOKEN", help="another way to pay (default: the same again)"
             )
-
-
-def _url(text: str) -> str:
-    """A url without a scheme is one of this machine, as in `localhost:4242/hook`."""
-    url = text if "://" in text else f"http://{text}"
-    try:
-        parts = urlsplit(url)
-        is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        is_valid = False
-    if not is_valid or not TOKEN.fullmatch(url):
-        raise argparse.ArgumentTypeError("expected a url that begins with http:// or https://")
-    return url
 
 
 def _secret(text: str) -> bytes:

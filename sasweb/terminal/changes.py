@@ -2,9 +2,10 @@
 
 from argparse import Namespace
 
-from sasweb.terminal.errors import DONE
+from sasweb.terminal.errors import DONE, RefusedError
 from sasweb.terminal.operations import LIST_CHANGES
-from sasweb.terminal.output import note, show
+from sasweb.terminal.output import show
+from sasweb.terminal.resuming import is_of_cursor, note_resuming
 from sasweb.terminal.server import Answer, Server
 from sasweb.terminal.wording import change_line
 
@@ -20,7 +21,7 @@ def read_page(server: Server, after: str, *, wait: int) -> Answer:
 
 def changes(server: Server, arguments: Namespace) -> int:
     """Shows the changes after a cursor, and with --follow also those that will be. However it ends, it says where to go
-    on: after the last change that was shown."""
+    on: after the last change that was shown, unless that is what the server refuses."""
     cursor = arguments.after
     try:
         while True:
@@ -34,6 +35,10 @@ def changes(server: Server, arguments: Namespace) -> int:
             cursor = page["cursor"]
             if not (arguments.follow or page["has_more"]):
                 return DONE
+    except RefusedError as error:
+        if is_of_cursor(error):
+            cursor = ""
+        raise
     finally:
         if cursor:
-            note(f"Go on with: bin/sasweb changes --after={cursor}")
+            note_resuming(arguments.argv, cursor)

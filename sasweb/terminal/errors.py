@@ -49,10 +49,12 @@ ADVICE: Mapping[str, str] = {
     "cursor_expired": "Get a new cursor with `bin/sasweb changes --after latest`, then read all of your orders, "
     "then go on from that cursor.",
     "idempotency_key_reused": "Leave out --key for another order.",
-    "not_authenticated": "Set SASWEB_TOKEN to a token of this server.",
-    "invalid_token": "Look whether SASWEB_TOKEN belongs to this server.",
+    "not_authenticated": "Use a token of this server, in SASWEB_TOKEN or with --token-file.",
+    "invalid_token": "Look whether the token, of SASWEB_TOKEN or --token-file, belongs to this server.",
 }
 """What to do at this terminal after a problem with this code."""
+COMMON = {"type", "title", "status", "detail", "instance", "code", "errors", "retryable", "request_id"}
+"""The members that any problem has."""
 
 
 def read_problem(body: bytes) -> Mapping[str, Any]:
@@ -80,6 +82,14 @@ def _lines(problem: Mapping[str, Any]) -> Iterator[str]:
     for error in errors:
         place = error.get("pointer") or error.get("parameter") or error.get("header") or "the body"
         yield f"  {place}: {error.get('detail')}"
+    for name in sorted(problem.keys() - COMMON):
+        value = problem[name]
+        members = (
+            {f"{name}.{key}": each for key, each in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
+        yield from (f"  {path}: {each}" for path, each in members.items())
     if code in ADVICE:
         yield f"  {ADVICE[code]}"
     if problem.get("request_id"):

@@ -21,6 +21,7 @@ from typing import Any
 from sasweb.terminal.changes import WAIT, read_page
 from sasweb.terminal.errors import RefusedError
 from sasweb.terminal.output import note, show
+from sasweb.terminal.resuming import is_of_cursor, note_resuming
 from sasweb.terminal.server import LOST, NoRedirect, Server, reason_of
 from sasweb.webhook_signatures import make_secret, signed_headers, write_secret
 
@@ -157,12 +158,14 @@ def message_about(change: Mapping[str, Any], number: int) -> Message:
 
 def listen(server: Server, arguments: Namespace) -> int:
     """Forwards every change from now on, or after a cursor, until it is stopped. However it ends, it says where to go
-    on: before the first message that was not taken."""
+    on: before the first message that was not taken, with the same secret, unless the server
+    refuses the cursor."""
     secret = arguments.secret or make_secret()
     forwarder = Forwarder(Receiver(arguments.forward_to, secret).post)
     page = read_page(server, arguments.after, wait=0).json
     done = page["cursor"] if arguments.after == "latest" else arguments.after
-    note(f"Signing secret: {write_secret(secret)}")
+    written_secret = write_secret(secret)
+    note(f"Signing secret: {written_secret}")
     note(f"Ready. Changes of your orders are posted to {arguments.forward_to}.")
     try:
         while True:
@@ -174,5 +177,10 @@ def listen(server: Server, arguments: Namespace) -> int:
                 forwarder.post_due()
             done = done if forwarder.pending else cursor
             page = read_page(server, cursor, wait=math.ceil(forwarder.rest())).json
+    except RefusedError as error:
+        if is_of_cursor(error):
+            done = ""
+        raise
     finally:
-        note(f"Go on with: bin/sasweb listen --forward-to {arguments.forward_to} --after={done}")
+        if done:
+            note_resuming(arguments.argv, done, *([] if arguments.secret else [f"--secret={written_secret}"]))

@@ -5,6 +5,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -19,24 +20,27 @@ from sasweb.terminal.wording import order_line, order_lines
 
 RECONNECT = 1.0
 """Seconds between a stream that has ended and the next, in which nothing is missed."""
+UNTIL = "processed"
+"""Until when an order is followed if nothing else is said."""
 
 
 def place(server: Server, arguments: Namespace) -> int:
     """Places an order. Its key is printed before it is sent, so that nobody ever has to guess whether it was."""
+    if arguments.until and not arguments.follow:
+        raise UsageError("--until says until when --follow goes on: give both.")
     key = arguments.key or str(uuid4())
     values = {"Idempotency-Key": key, "body": read_order(arguments)}
     note(f"Idempotency-Key: {key}")
-    try:
+    with _doubt(
+        f"The order may have been placed. Repeat the command with --key={quote(key)} to be sure: it is placed once."
+    ):
         answer = server.send(operations.PLACE_ORDER, values)
-    except NoAnswerError as error:
-        raise NoAnswerError(
-            f"{error}\nThe order may have been placed. Repeat the command with --key={quote(key)} to be sure: it is "
-            "placed once."
-        ) from error
     if answer.headers.get("Idempotent-Replayed"):
         note("An earlier request with this key has placed this order.")
     _show_order(answer, arguments)
-    return follow_order(server, answer.json["id"], arguments) if arguments.follow else DONE
+    if not arguments.follow:
+        return DONE
+    return follow_order(server, answer.json["id"], arguments, shown=answer.json)
 
 
 def show_order(server: Server, arguments: Namespace) -> int:
@@ -49,8 +53,10 @@ def show_order(server: Server, arguments: Namespace) -> int:
 def pay(server: Server, arguments: Namespace) -> int:
     """Pays for an order whose payment was declined."""
     order = {"order_id": arguments.order_id}
+    values = {**order, "payment_method": arguments.payment_method}
     try:
-        answer = server.send(operations.PAY_FOR_ORDER, {**order, "payment_method": arguments.payment_method})
+        with _doubt(f"The payment may have been taken. {_look(arguments)}"):
+            answer = server.send(operations.PAY_FOR_ORDER, values)
     except RefusedError as error:
         if not (error.is_repetition and error.code == "not_waiting_for_customer"):
             raise
@@ -64,7 +70,9 @@ def pay(server: Server, arguments: Namespace) -> int:
 
 def cancel(server: Server, arguments: Namespace) -> int:
     """Cancels an order."""
-    _show_order(server.send(operations.CANCEL_ORDER, {"order_id": arguments.order_id}), arguments)
+    with _doubt(f"The order may have been cancelled. {_look(arguments)}"):
+        answer = server.send(operations.CANCEL_ORDER, {"order_id": arguments.order_id})
+    _show_order(answer, arguments)
     return DONE
 
 
@@ -73,17 +81,19 @@ def follow(server: Server, arguments: Namespace) -> int:
     return follow_order(server, arguments.order_id, arguments)
 
 
-def follow_order(server: Server, order_id: str, arguments: Namespace) -> int:
-    """Follows an order until it is as it was to be, or has ended otherwise. Returns the exit status."""
-    line = ""
+def follow_order(server: Server, order_id: str, arguments: Namespace, *, shown: Any = None) -> int:
+    """Follows an order until it is as it was to be, or has ended otherwise. What is `shown` already is not shown again.
+    Returns the exit status."""
+    line = order_line(shown) if shown else ""
     for text in _versions(server, order_id):
         order = json.loads(text)
         if arguments.json:
-            show(text)
+            if order != shown:
+                show(text)
         elif order_line(order) != line:
             line = order_line(order)
             show(line)
-        if arguments.until in (order["state"], order["waiting_for"]):
+        if (arguments.until or UNTIL) in (order["state"], order["waiting_for"]):
             return DONE
         if order["waiting_for"] == "customer":
             note(f"Pay with: bin/sasweb orders pay {order['id']} --payment-method …")
@@ -91,7 +101,8 @@ def follow_order(server: Server, order_id: str, arguments: Namespace) -> int:
 
 
 def read_order(arguments: Namespace) -> Any:
-    """The body of an order: that of --file, with the lines and values of the other options. Raises `UsageError`."""
+    """The body of an order: that of --file, with its lines replaced by those of --line, and the values
+    of --set. Raises `UsageError`."""
     order: Any = {}
     if arguments.file:
         order = _read_file(arguments.file)
@@ -106,6 +117,22 @@ def read_order(arguments: Namespace) -> Any:
     for path, value in arguments.set:
         _set(order, path, value)
     return order
+
+
+@contextmanager
+def _doubt(text: str) -> Iterator[None]:
+    """Says this too if nobody waits for the answer any more: the server may have done what it was asked."""
+    try:
+        yield
+    except NoAnswerError as error:
+        raise NoAnswerError(f"{error}\n{text}") from error
+    except KeyboardInterrupt:
+        note(text)
+        raise
+
+
+def _look(arguments: Namespace) -> str:
+    return f"Look with: bin/sasweb orders show {arguments.order_id}"
 
 
 def _versions(server: Server, order_id: str) -> Iterator[str]:

@@ -4,9 +4,18 @@ import sys
 from unicodedata import category
 
 
+class OutputError(Exception):
+    """Raised when standard output takes nothing, as on a full disk. One that is closed is a `BrokenPipeError`."""
+
+
 def show(text: str) -> None:
-    """Prints a part of the answer at once, so that a program which reads it is never behind."""
-    print(printable(text), flush=True)
+    """Prints a part of the answer at once, so that a program which reads it is never behind. Raises `OutputError`."""
+    try:
+        print(printable(text), flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"The answer cannot be written to standard output: {error.strerror}.") from error
 
 
 def note(text: str) -> None:

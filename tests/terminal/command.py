@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from tests.architecture.source import ROOT
 from tests.support.wait import until
@@ -83,18 +83,19 @@ class Terminal:
         }
         self._running: list[Running] = []
 
-    def run(self, *arguments: Any, stdin: str = "") -> Ran:
+    def run(self, *arguments: Any, stdin: str = "", out: IO[str] | int = subprocess.PIPE) -> Ran:
         """Runs a command to its end."""
         ended = subprocess.run(
             self._argv(arguments),
             env=self._environment,
             input=stdin,
-            capture_output=True,
+            stdout=out,
+            stderr=subprocess.PIPE,
             text=True,
             timeout=BOUND,
             cwd=self._folder,
         )
-        return Ran(ended.returncode, ended.stdout, ended.stderr)
+        return Ran(ended.returncode, ended.stdout or "", ended.stderr)
 
     def start(self, *arguments: Any, behind: str = "") -> Running:
         """Starts a command that goes on. A shell pipes what it prints to the command `behind`."""

@@ -64,6 +64,20 @@ def test_a_problem_is_shown_with_its_code_its_places_and_its_request(tmp_path: P
     assert (ran.status, json.loads(ran.out)) == (1, answer.body)
 
 
+def test_what_only_this_problem_says_is_shown(tmp_path: Path) -> None:
+    """`order` is the one that has the reference."""
+    answer = problem("reference_taken", 409)
+    answer.body["order"] = {"id": ORDER["id"], "url": f"/api/v1/orders/{ORDER['id']}"}
+    with stand_in(answer) as server:
+        ran = run(tmp_path, server, *PLACE)
+    assert ran.err.splitlines()[2:] == [
+        "  Detail.",
+        f"  order.id: {ORDER['id']}",
+        f"  order.url: /api/v1/orders/{ORDER['id']}",
+        "  Request request-1",
+    ]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -110,6 +124,18 @@ def test_a_stream_that_breaks_off_goes_on_after_the_last_version(tmp_path: Path)
     assert (ran.status, ran.lines) == (1, [f"{ORDER['id']}  pending", f"{ORDER['id']}  compensated"])
     versions = [request.headers.get("last-event-id") for request in server.requests]
     assert versions == [None, "1", "1", "1", "2"]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_order_that_is_placed_and_followed_is_shown_once_in_each_state(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    body = version(1) + version(2, state="processing") + version(3, state="processed")
+    with stand_in(ACCEPTED, CannedAnswer(body=body, kind="text/event-stream")) as server:
+        ran = run(tmp_path, server, *PLACE, "--follow", *options)
+    assert ran.status == 0, ran.err
+    states = [json.loads(line)["state"] if options else line.split()[1] for line in ran.lines]
+    assert states == ["pending", "processing", "processed"]
 
 
 @pytest.mark.parametrize(("until", "status"), [("customer", 0), ("error", 1)])

@@ -116,4 +116,4 @@ def test_ctrl_c_ends_it_cleanly(terminal: Terminal, body: Path) -> None:
     ran = feed.interrupt()
     assert ran.status == 130
     (line,) = ran.err.splitlines()
-    assert line.startswith("Go on with: bin/sasweb changes --after=")
+    assert line.startswith("Go on with: bin/sasweb changes --follow --after=")
