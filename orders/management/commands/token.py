@@ -147,9 +147,10 @@ class Command(ActingCommand):
             raise Stop(str(error), REFUSED) from None
         self.stdout.write(secret)
         token.refresh_from_db()
+        has_ended = token.expires_at <= timezone.now()
+        ending = "has ended" if has_ended else f"is valid until {token.expires_at:%Y-%m-%d %H:%M} UTC"
         self.stderr.write(
-            f"for {', '.join(successor.scopes)}; expires on {successor.expires_at:%Y-%m-%d};"
-            f" {token} is valid until {token.expires_at:%Y-%m-%d %H:%M} UTC"
+            f"for {', '.join(successor.scopes)}; expires on {successor.expires_at:%Y-%m-%d}; {token} {ending}"
         )
         return DONE
 
@@ -243,27 +244,31 @@ def _read_overlap(text: str | None) -> timedelta:
     """The overlap that an option names. Raises `Stop`."""
     if text is None:
         return token_services.OVERLAP
-    match = re.fullmatch(r"(\d{1,5})([mhd])|0", text)
+    match = re.fullmatch(r"([0-9]{1,5})([mhd])|0", text)
     if match is None:
         raise Stop("--overlap takes a number with m, h or d, such as 30m, 24h or 7d, or 0")
     return int(match[1] or 0) * UNITS[match[2] or "m"]
 
 
-def _tokens_of(user: User, beginning: str) -> list[ApiToken]:
-    """The tokens of an account that begin so. Raises `Stop` if there are none."""
-    if not beginning:
+def _tokens_of(user: User, text: str) -> list[ApiToken]:
+    """The tokens of an account that begin so, or the one that is this. Raises `Stop` if there are none."""
+    if not text:
         raise Stop(f"which token? give the {api_tokens.BEGINNING} characters that --list shows of it")
-    matches = [token for token in tokens(user_id=user.pk) if _begins(token, beginning)]
-    if not matches:
+    matches = [token for token in tokens(user_id=user.pk) if _is_meant(token, text)]
+    if matches:
+        return matches
+    if len(text) > api_tokens.BEGINNING:
+        # Not repeated: it may be a token.
         raise Stop(
-            f"{user.username!r} has no token that begins with {beginning[: api_tokens.BEGINNING]!r}", NOTHING
+            f"{user.username!r} has no such token: give the {api_tokens.BEGINNING} characters that --list shows of it",
+            NOTHING,
         )
-    return matches
+    raise Stop(f"{user.username!r} has no token that begins with {text!r}", NOTHING)
 
 
-def _begins(token: ApiToken, beginning: str) -> bool:
-    """Whether a token begins so, as far as its beginning is stored. A shorter beginning could mean several."""
-    return beginning.startswith(token.beginning)
+def _is_meant(token: ApiToken, text: str) -> bool:
+    """Whether this is what `--list` shows of the token, or the token itself. Fewer characters could mean several."""
+    return text.removesuffix("…") == token.beginning or api_tokens.digest_of(text) == token.digest
 
 
 def _account(name: str) -> User:
