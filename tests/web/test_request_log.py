@@ -133,6 +133,21 @@ def test_a_batch_is_logged_with_all_that_it_placed(ada: APIClient, log: RequestL
     ]
 
 
+@pytest.mark.parametrize(
+    ("key", "code"), [("first", "idempotency_key_reused"), ("second", "reference_taken")]
+)
+def test_a_request_that_is_refused_for_another_order_is_logged_with_that_one(
+    ada: APIClient, log: RequestLog, key: str, code: str
+) -> None:
+    first = ada.post(ORDERS, order_body(reference="P-7"), headers={"Idempotency-Key": "first"}).json()
+    body = order_body(reference="P-7", subject="another")
+    assert_problem(ada.post(ORDERS, body, headers={"Idempotency-Key": key}), code)
+    log.write()
+    refused, placed = listed(ada, order_id=first["id"])
+    assert (refused["code"], refused["order_ids"]) == (code, [first["id"]])
+    assert placed["code"] is None
+
+
 def test_the_log_has_no_body_no_query_no_token_and_nothing_of_a_wrong_url(
     ada: APIClient, log: RequestLog
 ) -> None:
