@@ -19,6 +19,7 @@ from orders.models import ApiToken, LoggedRequest
 from orders.selectors.logged_requests import SHOWN
 from orders.services.request_log import Line, RequestLog
 from orders.vocabulary import TokenScope
+from tests.support.finished_orders import archive, finished_order
 from tests.support.order_bodies import order_body
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.support.system import database_url
@@ -273,6 +274,17 @@ def test_requests_of_strangers_push_no_request_of_the_client_or_an_operator_out(
         log.note(line(customer_id=bob.user.pk, status=404, request_id=f"its-stranger-{number}", **common))
     log.write()
     assert shown_ids(placed["id"]) == ["its-operator", "its-own"]
+
+
+def test_requests_about_an_archived_order_are_shown_and_no_strangers(
+    ada: APIClient, bob: APIClient, log: RequestLog
+) -> None:
+    order_id = finished_order(purchase={"customer": ada.user})
+    archive(order_id)
+    for name, user in (("its-own", ada.user), ("its-stranger", bob.user)):
+        log.note(line(customer_id=user.pk, request_id=name, order_ids=[order_id]))
+    log.write()
+    assert shown_ids(str(order_id)) == ["its-own"]
 
 
 def test_an_id_that_the_web_made_finds_its_order(ada: APIClient, log: RequestLog) -> None:
