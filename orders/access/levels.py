@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import QuerySet
 
 VIEW = "orders.view_console"
 OPERATE = "orders.operate"
@@ -21,6 +22,8 @@ ADMIN = (
 LEVELS: Mapping[str, Sequence[str]] = {"viewer": VIEWER, "operator": OPERATOR, "admin": ADMIN}
 """The permissions that migration 0004 gave each level. From then on an installation manages its own groups."""
 
+PERMISSIONS = "django.contrib.auth.backends.ModelBackend"
+"""What knows which accounts have a permission."""
 OPERATOR_NAMESPACES = frozenset({"console", "admin"})
 """The URL namespaces that only operators may use."""
 
@@ -41,6 +44,11 @@ def _of_businesses() -> list[Permission]:
     return list(
         Permission.objects.filter(content_type__app_label__in=labels, codename__regex="^(view|add|change)_")
     )
+
+
+def operators() -> QuerySet[User]:
+    """The accounts that may view the console, and those that could before they were closed."""
+    return User.objects.with_perm(VIEW, is_active=None, backend=PERMISSIONS)  # type: ignore[arg-type]
 
 
 def permissions(codes: Sequence[str]) -> list[Permission]:

@@ -25,7 +25,7 @@ Handler = Callable[[HttpRequest], HttpResponseBase]
 CLIENT_TOKEN = "client_token"
 """The attribute of a request: the row of the token that it came with, which may have expired."""
 ORDER_IDS = "order_ids"
-"""The attribute of a request: the orders that it has placed."""
+"""The attribute of a request: the orders that it has placed, or the one for which it was refused."""
 LONGEST_PATH, LONGEST_METHOD = 200, 10
 REFUSED = 400
 
@@ -51,7 +51,7 @@ def note_token(request: Any, token: Any) -> None:
 
 
 def note_orders(request: Any, order_ids: Sequence[UUID]) -> None:
-    """Notes which orders a request has placed. One that is in its path need not be noted."""
+    """Notes which orders a request has placed, or for which it was refused. One in its path need not be noted."""
     setattr(request._request, ORDER_IDS, order_ids)
 
 

@@ -184,7 +184,10 @@ def _place(request: Request) -> PlacedOrder:
     client = order_selectors.client_of(requests.client_id(request))
     try:
         return placing.place_order(client=client, order=order, idempotency_key=key)
-    except (CannotBePlacedError, BadOrderError, KeyReusedError, ReferenceTakenError) as error:
+    except (KeyReusedError, ReferenceTakenError) as error:
+        note_orders(request, [error.order_id])
+        raise requests.refusal(error) from error
+    except (CannotBePlacedError, BadOrderError) as error:
         raise requests.refusal(error) from error
 
 

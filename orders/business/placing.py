@@ -35,7 +35,11 @@ class CannotBePlacedError(SaswebError):
 
 
 class KeyReusedError(SaswebError):
-    """Raised when a client reuses an idempotency key for a different order."""
+    """Raised when a client reuses an idempotency key, which has placed the order `order_id`, for a different one."""
+
+    def __init__(self, order_id: UUID) -> None:
+        super().__init__("this Idempotency-Key was used for a different order")
+        self.order_id = order_id
 
 
 class ReferenceTakenError(SaswebError):
@@ -165,7 +169,7 @@ def replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrd
     if record.by_reference:
         raise ReferenceTakenError(record.order_id)
     if record.body_hash != body_hash:
-        raise KeyReusedError("this Idempotency-Key was used for a different order")
+        raise KeyReusedError(record.order_id)
     return PostedOrder(order_id=record.order_id, replayed=True)
 
 

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
+from orders.access.levels import operators
 from orders.console import order_chart
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
@@ -178,7 +179,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "priority_form": _priority_form(order),
             "cancel": cancel_words(has_money=order.has_money),
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
-            "requests": requests_about(order_id),
+            "requests": requests_about(order_id, operators=operators()),
             "now": at,
         },
     )

@@ -17,6 +17,8 @@ from orders.services import api_tokens as token_services
 
 ROTATED = "rotate"
 """The field with the key of a token that is to be rotated."""
+USED_FORMS, MOST_USED_FORMS = "used_token_forms", 50
+"""Where a session has the keys of the latest forms that have created a token, and how many."""
 
 
 @page
@@ -31,11 +33,18 @@ def _create(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST, user=request.user)
     if not form.is_valid():
         return _tokens_page(request, form)
+    form_key, used = str(form.cleaned_data.pop("form_key")), request.session.get(USED_FORMS, [])
+    if form_key in used:  # the page with the new token was loaded again
+        messages.error(
+            request, "Nothing has been created: the form's token is there, and is not shown again."
+        )
+        return redirect("console:tokens")
     token, secret = token_services.create(
         user=request.user,  # type: ignore[arg-type]  # signed in
         actor=actor(request),
         **form.cleaned_data,
     )
+    request.session[USED_FORMS] = [*used, form_key][-MOST_USED_FORMS:]
     return render(request, "console/tokens/new.html", {"token": token, "secret": secret})
 
 

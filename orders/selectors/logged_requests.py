@@ -1,9 +1,12 @@
 """The log of clients' requests: for the client itself, and by order or by ID for operators."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
-from orders.models import LoggedRequest
+from django.contrib.auth.models import User
+from django.db.models import CharField, Q, QuerySet, Value
+from django.db.models.functions import Cast, Concat
+
+from orders.models import ArchivedOrder, LoggedRequest, Order, SetAside, SubmissionMessage
 from orders.selectors.paging import Page, page_of
 
 REFUSED = 400
@@ -40,9 +43,19 @@ def find_request(request_id: str, *, customer_id: int) -> LoggedRequest | None:
     return rows.order_by("-id").first()
 
 
-def requests_about(order_id: UUID) -> Sequence[LoggedRequest]:
-    """The first requests about an order, the oldest first; the one that placed it is the first."""
-    return list(LoggedRequest.objects.filter(order_ids__contains=[order_id]).order_by("id")[:SHOWN])
+def requests_about(order_id: UUID, *, operators: QuerySet[User]) -> Page[LoggedRequest]:
+    """The latest requests about an order, newest first: its own client's, and operators'. Anybody else can only have
+    been refused, however often, and must not push those out."""
+    name = Concat(Value("user:"), Cast("customer_id", CharField()))
+    rows = LoggedRequest.objects.annotate(client=name).filter(
+        Q(customer__in=operators.values("pk"))
+        | Q(customer__in=Order.objects.filter(pk=order_id).values("customer"))
+        | Q(customer__in=ArchivedOrder.objects.filter(pk=order_id).values("customer"))
+        | Q(client__in=SubmissionMessage.objects.filter(order_id=order_id).values("client"))
+        | Q(client__in=SetAside.objects.filter(order_id=order_id).values("client")),
+        order_ids__contains=[order_id],
+    )
+    return page_of(list(rows.order_by("-id")[: SHOWN + 1]), SHOWN)
 
 
 def order_of_request(request_id: str) -> UUID | None:

@@ -47,8 +47,12 @@ def rotate(*, token: ApiToken, overlap: timedelta = OVERLAP, actor: Actor) -> tu
         now = timezone.now()
         if row is None or row.expires_at <= now:
             raise ValueError(f"the token {token} has ended; create a new one")
-        if row.replaced_by and ApiToken.objects.filter(user=row.user, beginning=row.replaced_by).exists():
-            raise ValueError(f"the token {token} is being replaced by {row.replaced_by}… already")
+        if row.replaced_by:
+            # Its life has been shortened, so a second successor could not be given the life that it had.
+            raise ValueError(
+                f"the token {token} is being replaced by {row.replaced_by}… already;"
+                " if you do not have that one, create a new one"
+            )
         successor, secret = api_tokens.rotate(row, by=actor.name, until=now + overlap)
         ends = min(row.expires_at, now + overlap)
         result = f"replaced an API token, which ends at {ends:%Y-%m-%d %H:%M}"

@@ -64,6 +64,37 @@ def test_a_wrong_request_says_what_is_wrong_and_makes_no_token(
     assert not ApiToken.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--rotate", ""), "which token?"),
+        (("--revoke", ""), "which token?"),
+        (("--pin", "", "2026-11-26"), "which token?"),
+        (("--overlap", "24h"), "--overlap goes only with --rotate"),
+        (("--rotate", "TOKEN", "--scope", "orders"), "--scope goes only with a new token, not with --rotate"),
+        (("--rotate", "TOKEN", "--days", 90), "--days goes only with a new token, not with --rotate"),
+        (("--rotate", "TOKEN", "--label", ""), "--label goes only with a new token, not with --rotate"),
+        (("--rotate", "TOKEN", "--revoke", "TOKEN"), "--rotate does not go with --revoke"),
+        (("--rotate", "TOKEN", "--list"), "--list does not go with --rotate"),
+        (("--revoke", "--pin", "TOKEN", "2026-11-26"), "--pin does not go with --revoke"),
+        (("--list", "--days", 7), "--days goes only with a new token, not with --list"),
+        (("--revoke", "TOKEN", "--overlap", "1h"), "--overlap goes only with --rotate"),
+    ],
+)
+def test_options_that_do_not_go_together_change_nothing(arguments: tuple[object, ...], words: str) -> None:
+    token = run("token", "olga").out.strip()
+    beginning = token[: api_tokens.BEGINNING]
+    ran = run("token", "olga", *(beginning if each == "TOKEN" else each for each in arguments))
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+    (row,) = ApiToken.objects.all()
+    assert (row.beginning, row.replaced_by) == (beginning, "")
+
+
+def test_an_empty_name_is_no_account() -> None:
+    assert run("token", "", "--list").err == "unknown account ''\n"
+
+
 def test_an_inactive_account_gets_no_token() -> None:
     User.objects.update(is_active=False)
     assert run("token", "olga").err == "the account 'olga' is not active\n"

@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,7 +17,12 @@ from tests.web.second_factors import FACTOR, code_of, give, move, with_device
 pytestmark = pytest.mark.django_db
 
 TOKENS = "/console/tokens/"
-NEW = {"label": "the <b>till</b>", "scopes": ["orders", "compensate"], "days": "30"}
+NEW = {
+    "label": "the <b>till</b>",
+    "scopes": ["orders", "compensate"],
+    "days": "30",
+    "form_key": str(UUID(int=7)),
+}
 
 
 def text(response: Any) -> str:
@@ -41,6 +47,25 @@ def test_a_token_is_shown_once_and_works() -> None:
     assert "read, orders, compensate" in page
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.act, entry.target) == ("olga", "token-create", "olga")
+
+
+def test_a_reload_of_the_new_token_creates_nothing() -> None:
+    client = signed_in(person("operator"))
+    for count in (1, 2):
+        (key,) = re.findall(r'name="form_key" value="([0-9a-f-]{36})"', text(client.get(TOKENS)))
+        form = NEW | {"form_key": key}
+        assert client.post(TOKENS, form).status_code == 200
+        again = client.post(TOKENS, form, follow=True)
+        assert again.redirect_chain == [(TOKENS, 302)]
+        assert "Nothing has been created" in text(again)
+        assert ApiToken.objects.count() == count
+
+
+@pytest.mark.parametrize("key", ["", "x"])
+def test_a_form_without_its_key_creates_nothing(key: str) -> None:
+    refused = signed_in(person("operator")).post(TOKENS, NEW | {"form_key": key})
+    assert (refused.status_code, "Load this page again" in text(refused)) == (422, True)
+    assert not ApiToken.objects.exists()
 
 
 def test_creating_a_token_needs_a_fresh_code(settings: Any) -> None:

@@ -1,6 +1,7 @@
 """The log of clients' requests: what is in it, who sees it, and what never gets there."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from orders.access import api_tokens
 from orders.api import request_log
 from orders.engine.runtime.sql import DATABASE_TROUBLE
 from orders.models import ApiToken, LoggedRequest
+from orders.selectors.logged_requests import SHOWN
 from orders.services.request_log import Line, RequestLog
 from orders.vocabulary import TokenScope
+from tests.support.finished_orders import archive, finished_order
 from tests.support.order_bodies import order_body
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.support.system import database_url
@@ -131,6 +134,21 @@ def test_a_batch_is_logged_with_all_that_it_placed(ada: APIClient, log: RequestL
     ]
 
 
+@pytest.mark.parametrize(
+    ("key", "code"), [("first", "idempotency_key_reused"), ("second", "reference_taken")]
+)
+def test_a_request_that_is_refused_for_another_order_is_logged_with_that_one(
+    ada: APIClient, log: RequestLog, key: str, code: str
+) -> None:
+    first = ada.post(ORDERS, order_body(reference="P-7"), headers={"Idempotency-Key": "first"}).json()
+    body = order_body(reference="P-7", subject="another")
+    assert_problem(ada.post(ORDERS, body, headers={"Idempotency-Key": key}), code)
+    log.write()
+    refused, placed = listed(ada, order_id=first["id"])
+    assert (refused["code"], refused["order_ids"]) == (code, [first["id"]])
+    assert placed["code"] is None
+
+
 def test_the_log_has_no_body_no_query_no_token_and_nothing_of_a_wrong_url(
     ada: APIClient, log: RequestLog
 ) -> None:
@@ -222,6 +240,51 @@ def test_an_operator_finds_an_order_by_its_request_and_the_request_on_its_page(
     assert "POST /api/v1/orders" in page.text
     nothing = olga.get("/console/orders/", {"q": "another-request"})
     assert nothing.status_code == 200
+
+
+def shown_ids(order_id: str) -> list[str]:
+    page = signed_in(person("viewer", "vera")).get(f"/console/orders/{order_id}/").text
+    return re.findall(r"<code>(its-[a-z0-9-]+)</code>", page)
+
+
+def test_an_order_page_shows_the_latest_requests_first_and_says_that_there_are_more(
+    placed: dict[str, Any], ada: APIClient, log: RequestLog
+) -> None:
+    for number in range(SHOWN):
+        log.note(line(customer_id=ada.user.pk, order_ids=[placed["id"]], request_id=f"its-{number}"))
+    log.write()
+    assert shown_ids(placed["id"]) == [f"its-{number}" for number in reversed(range(SHOWN))]
+    page = signed_in(person("viewer", "olga")).get(f"/console/orders/{placed['id']}/").text
+    assert "Only the latest are shown." in page and "the-request" not in page
+    LoggedRequest.objects.filter(request_id="its-0").delete()
+    page = signed_in(person("viewer", "pia")).get(f"/console/orders/{placed['id']}/").text
+    assert "Only the latest are shown." not in page and "the-request" in page
+
+
+@pytest.mark.parametrize("is_inserted", [True, False])
+def test_requests_of_strangers_push_no_request_of_the_client_or_an_operator_out(
+    placed: dict[str, Any], ada: APIClient, bob: APIClient, log: RequestLog, is_inserted: bool
+) -> None:
+    if is_inserted:
+        run_submission()
+    common = {"order_ids": [placed["id"]]}
+    log.note(line(customer_id=ada.user.pk, request_id="its-own", **common))
+    log.note(line(customer_id=person("operator", "olga").pk, request_id="its-operator", **common))
+    for number in range(SHOWN + 1):
+        log.note(line(customer_id=bob.user.pk, status=404, request_id=f"its-stranger-{number}", **common))
+    log.write()
+    assert shown_ids(placed["id"]) == ["its-operator", "its-own"]
+
+
+def test_requests_about_an_archived_order_are_shown_and_no_strangers(
+    ada: APIClient, bob: APIClient, log: RequestLog
+) -> None:
+    order_id = finished_order(purchase={"customer": ada.user})
+    archive(order_id)
+    for name, user in (("its-own", ada.user), ("its-stranger", bob.user)):
+        log.note(line(customer_id=user.pk, request_id=name, order_ids=[order_id]))
+    log.write()
+    assert shown_ids(str(order_id)) == ["its-own"]
 
 
 def test_an_id_that_the_web_made_finds_its_order(ada: APIClient, log: RequestLog) -> None:

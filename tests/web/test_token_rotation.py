@@ -86,14 +86,16 @@ def test_a_token_that_ends_before_the_overlap_is_not_prolonged() -> None:
     assert row_of(secret).expires_at == old.expires_at
 
 
-def test_a_token_is_rotated_once_unless_its_successor_is_gone() -> None:
+def test_a_token_is_rotated_once_also_if_its_successor_is_gone() -> None:
     old, _ = api_tokens.mint(User.objects.create(username="olga"), scopes=[], by="olga")
     lost, _ = token_services.rotate(token=old, actor=OLGA)
-    with pytest.raises(ValueError, match=f"is being replaced by {re.escape(str(lost))} already"):
+    refusal = f"is being replaced by {re.escape(str(lost))} already; .* create a new one"
+    with pytest.raises(ValueError, match=refusal):
         token_services.rotate(token=old, actor=OLGA)
     assert token_services.revoke(token=lost, actor=OLGA)
-    token_services.rotate(token=old, actor=OLGA)
-    assert ApiToken.objects.count() == 2
+    with pytest.raises(ValueError, match=refusal):
+        token_services.rotate(token=old, actor=OLGA)
+    assert ApiToken.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -129,13 +131,15 @@ def test_a_token_is_rotated_by_command() -> None:
     again = run("token", "olga", "--rotate", beginning_of(old))
     assert (again.code, again.out) == (1, "")
     assert f"is being replaced by {beginning_of(new)}… already" in again.err
-    newest = run("token", "olga", "--rotate", beginning_of(new), "--overlap", "0").out.strip()
+    at_once = run("token", "olga", "--rotate", beginning_of(new), "--overlap", "0")
+    newest = at_once.out.strip()
+    assert at_once.err.endswith(f"; {beginning_of(new)}… has ended\n")
     assert (status(old), status(new), status(newest)) == (200, 401, 200)
     ended = run("token", "olga", "--rotate", beginning_of(new))
     assert (ended.code, "has ended; create a new one" in ended.err) == (1, True)
 
 
-@pytest.mark.parametrize("overlap", ["", "a day", "-1h", "24", "1w"])
+@pytest.mark.parametrize("overlap", ["", "a day", "-1h", "24", "1w", "٣h"])
 def test_an_overlap_that_is_none_changes_nothing(overlap: str) -> None:
     User.objects.create(username="olga")
     old = run("token", "olga").out.strip()
@@ -143,6 +147,19 @@ def test_an_overlap_that_is_none_changes_nothing(overlap: str) -> None:
     assert (refused.code, refused.out) == (2, "")
     assert "--overlap takes a number with m, h or d" in refused.err
     assert ApiToken.objects.count() == 1
+
+
+def test_a_token_is_named_by_what_is_shown_of_it_or_whole() -> None:
+    User.objects.create(username="olga")
+    old = run("token", "olga").out.strip()
+    for wrong in (f"{old}x", f"{beginning_of(old)}x", beginning_of(old) + "x" * 37, old[:-1], old[:9]):
+        for option in ("--rotate", "--revoke"):
+            refused = run("token", "olga", option, wrong)
+            assert (refused.code, refused.out) == (3, "")
+            assert old[: api_tokens.BEGINNING + 1] not in refused.err
+    assert ApiToken.objects.get().replaced_by == ""
+    new = run("token", "olga", "--rotate", old).out.strip()
+    assert run("token", "olga", "--revoke", f"{beginning_of(new)}…").out == "1 token revoked\n"
 
 
 def test_rotating_by_command_asks_for_a_code_where_creating_does() -> None:

@@ -1,8 +1,10 @@
 """The form that creates an API token."""
 
 from typing import Any
+from uuid import uuid4
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from orders.access.api_tokens import DAYS, LONGEST_LABEL, MOST_DAYS
@@ -15,8 +17,12 @@ LIFETIMES = [(days, f"{days} days") for days in (7, 30, DAYS, MOST_DAYS)]
 
 
 class TokenForm(forms.Form):
-    """What a token is for, what it may do besides reading, and how long it lasts."""
+    """What a token is for, what it may do besides reading, and how long it lasts.
 
+    Each page's form has a `form_key` of its own, by which a reload of the answer is known.
+    """
+
+    form_key = forms.UUIDField(required=False, initial=uuid4, widget=forms.HiddenInput)
     label = forms.CharField(
         label="What it is for",
         required=False,
@@ -47,3 +53,8 @@ class TokenForm(forms.Form):
         offered = list(TokenScope) if user.has_perm(OPERATE) else [TokenScope.ORDERS]
         choices = [(scope.value, ACTS[scope]) for scope in offered if scope != TokenScope.READ]
         self.fields["scopes"].choices = choices  # type: ignore[attr-defined]
+
+    def clean(self) -> None:
+        """Refuses a form without its key."""
+        if not self.cleaned_data.get("form_key"):
+            raise ValidationError("Load this page again, then create the token.")

@@ -28,6 +28,10 @@ from orders.vocabulary import TokenScope
 from orders.wording.token_scopes import ACTS
 from orders.wording.units import counted
 
+CREATE = "create"
+ACTS_BY_OPTION = ("list", "rotate", "pin", "revoke")
+OF_NEW = ("scope", "days", "label")
+"""What the command does if it is not told to create a token, and the options of creating one."""
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 COLUMNS = (
     Column("TOKEN"),
@@ -64,10 +68,9 @@ class Command(ActingCommand):
         parser.add_argument(
             "--days",
             type=int,
-            default=api_tokens.DAYS,
             help=f"until it expires, at most {api_tokens.MOST_DAYS} (default: {api_tokens.DAYS})",
         )
-        parser.add_argument("--label", default="", help="what the token is for")
+        parser.add_argument("--label", help="what the token is for")
         parser.add_argument("--list", action="store_true", help="list tokens, with their last use")
         parser.add_argument(
             "--rotate",
@@ -76,7 +79,6 @@ class Command(ActingCommand):
         )
         parser.add_argument(
             "--overlap",
-            default="24h",
             help="how long both are valid, such as 30m, 24h or 7d; 0 ends the old one at once (default: 24h)",
         )
         parser.add_argument(
@@ -88,32 +90,33 @@ class Command(ActingCommand):
         parser.add_argument(
             "--revoke",
             nargs="?",
-            const="",
-            default=None,
+            const=True,
             metavar="TOKEN",
             help="revoke the account's token that begins so, or all of them",
         )
 
     def work(self, options: dict[str, Any]) -> int:
         """Prints the token, the list, or what was revoked."""
-        user = _account(options["name"]) if options["name"] else None
-        if options["list"]:
+        act = _act(options)
+        user = None if options["name"] is None else _account(options["name"])
+        if act == "list":
             return self._list(tokens(user_id=user.pk if user else None))
         if user is None:
             raise Stop("whose token? manage.py token NAME, or manage.py token --list")
         by = Actor(name=options["by"] or operator_name())
-        if options["revoke"] is not None:
+        if act == "revoke":
             return self._revoke(user, options["revoke"], by)
-        if options["rotate"]:
+        if act == "rotate":
             return self._rotate(user, options["rotate"], _read_overlap(options["overlap"]), by)
-        if options["pin"]:
+        if act == "pin":
             beginning, version = options["pin"]
             return self._pin(user, beginning, version, by)
         return self._create(user, options, by)
 
     def _create(self, user: User, options: dict[str, Any], by: Actor) -> int:
         scopes = [TokenScope(scope) for scope in options["scope"]]
-        days, label = options["days"], options["label"].strip()
+        days = api_tokens.DAYS if options["days"] is None else options["days"]
+        label = (options["label"] or "").strip()
         if not 1 <= days <= api_tokens.MOST_DAYS:
             raise Stop(f"--days takes a number from 1 to {api_tokens.MOST_DAYS}")
         if len(label) > api_tokens.LONGEST_LABEL or not label.isprintable():
@@ -144,9 +147,10 @@ class Command(ActingCommand):
             raise Stop(str(error), REFUSED) from None
         self.stdout.write(secret)
         token.refresh_from_db()
+        has_ended = token.expires_at <= timezone.now()
+        ending = "has ended" if has_ended else f"is valid until {token.expires_at:%Y-%m-%d %H:%M} UTC"
         self.stderr.write(
-            f"for {', '.join(successor.scopes)}; expires on {successor.expires_at:%Y-%m-%d};"
-            f" {token} is valid until {token.expires_at:%Y-%m-%d %H:%M} UTC"
+            f"for {', '.join(successor.scopes)}; expires on {successor.expires_at:%Y-%m-%d}; {token} {ending}"
         )
         return DONE
 
@@ -202,8 +206,8 @@ class Command(ActingCommand):
         self.stdout.write(f"{counted(len(matches), 'token')} pinned to {version}")
         return DONE
 
-    def _revoke(self, user: User, beginning: str, by: Actor) -> int:
-        if not beginning:
+    def _revoke(self, user: User, beginning: str | bool, by: Actor) -> int:
+        if isinstance(beginning, bool):
             revoked = token_services.revoke_all(user=user, actor=by)
             self.stdout.write(f"{counted(revoked, 'token')} revoked")
             return DONE
@@ -222,27 +226,49 @@ def _ending(token: ApiToken, *, now: datetime) -> str:
     return f"{token.expires_at:%Y-%m-%d}"
 
 
-def _read_overlap(text: str) -> timedelta:
+def _act(options: dict[str, Any]) -> str:
+    """What the options ask for, `CREATE` or one of `ACTS_BY_OPTION`. Raises `Stop` if they do not go together."""
+    acts = [act for act in ACTS_BY_OPTION if options[act] not in (None, False)]
+    if len(acts) > 1:
+        raise Stop(f"--{acts[0]} does not go with --{acts[1]}: give one of them")
+    act = acts[0] if acts else CREATE
+    if act != "rotate" and options["overlap"] is not None:
+        raise Stop("--overlap goes only with --rotate")
+    for option in OF_NEW:
+        if act != CREATE and options[option] not in (None, []):
+            raise Stop(f"--{option} goes only with a new token, not with --{act}")
+    return act
+
+
+def _read_overlap(text: str | None) -> timedelta:
     """The overlap that an option names. Raises `Stop`."""
-    match = re.fullmatch(r"(\d{1,5})([mhd])|0", text)
+    if text is None:
+        return token_services.OVERLAP
+    match = re.fullmatch(r"([0-9]{1,5})([mhd])|0", text)
     if match is None:
         raise Stop("--overlap takes a number with m, h or d, such as 30m, 24h or 7d, or 0")
     return int(match[1] or 0) * UNITS[match[2] or "m"]
 
 
-def _tokens_of(user: User, beginning: str) -> list[ApiToken]:
-    """The tokens of an account that begin so. Raises `Stop` if there are none."""
-    matches = [token for token in tokens(user_id=user.pk) if _begins(token, beginning)]
-    if not matches:
+def _tokens_of(user: User, text: str) -> list[ApiToken]:
+    """The tokens of an account that begin so, or the one that is this. Raises `Stop` if there are none."""
+    if not text:
+        raise Stop(f"which token? give the {api_tokens.BEGINNING} characters that --list shows of it")
+    matches = [token for token in tokens(user_id=user.pk) if _is_meant(token, text)]
+    if matches:
+        return matches
+    if len(text) > api_tokens.BEGINNING:
+        # Not repeated: it may be a token.
         raise Stop(
-            f"{user.username!r} has no token that begins with {beginning[: api_tokens.BEGINNING]!r}", NOTHING
+            f"{user.username!r} has no such token: give the {api_tokens.BEGINNING} characters that --list shows of it",
+            NOTHING,
         )
-    return matches
+    raise Stop(f"{user.username!r} has no token that begins with {text!r}", NOTHING)
 
 
-def _begins(token: ApiToken, beginning: str) -> bool:
-    """Whether a token begins so, as far as its beginning is stored. A shorter beginning could mean several."""
-    return beginning.startswith(token.beginning)
+def _is_meant(token: ApiToken, text: str) -> bool:
+    """Whether this is what `--list` shows of the token, or the token itself. Fewer characters could mean several."""
+    return text.removesuffix("…") == token.beginning or api_tokens.digest_of(text) == token.digest
 
 
 def _account(name: str) -> User:
