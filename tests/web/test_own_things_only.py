@@ -19,7 +19,9 @@ from tests.web.test_deny_by_default import views
 pytestmark = pytest.mark.django_db
 CUSTOMERS = {"order": {"order_id"}, "shop": {"order_id"}, "account": {"address_id"}, "api": {"order_id"}}
 """By namespace: what a customer's URLs are about."""
-OPERATORS = {"order-compensate"}
+OPERATORS = {
+    *("order-compensate", "order-details", "order-resubmit", "order-retry", "order-priority", "order-erase"),
+}
 """The API's URLs about orders that customers may not use at all."""
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 
