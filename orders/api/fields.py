@@ -167,6 +167,17 @@ class Choice(serializers.ChoiceField):
         extend_schema_field({"type": "string", "enum": [*choices]})(self)  # type: ignore[type-var]
 
 
+class Flag(Choice):
+    """A query parameter that is `true` or `false`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(["true", "false"], **options)
+
+    def to_internal_value(self, data: Any) -> bool:  # type: ignore[override]
+        word: str = super().to_internal_value(data)
+        return word == "true"
+
+
 class Choices(serializers.Field[list[str], str, list[str], Any]):
     """A query parameter that takes some of a few words, given with commas between them or one at a time."""
 

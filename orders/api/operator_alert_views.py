@@ -10,11 +10,11 @@ from rest_framework.response import Response
 from orders.api import operator_alert_documentation as documentation
 from orders.api import operator_alert_representations as representations
 from orders.api.operator_requests import NoteIn
-from orders.api.operator_views import ActView, OperatorView
+from orders.api.operator_views import ActView, OperatorView, group_of
 from orders.api.paging import ClosedAlertQuery, read_query, render_page
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
-from orders.selectors.desk.alert_groups import find_group, group_history, group_summary
+from orders.selectors.desk.alert_groups import group_history, group_summary
 from orders.selectors.desk.alerts import closed_alerts_of_group, closed_position
 from orders.services.act_results import Result
 from orders.services.audit import Actor
@@ -22,19 +22,12 @@ from orders.services.operators import alerts as alert_services
 from orders.services.operators.acts import already, done
 
 
-def _group(group_id: int) -> Any:
-    group = find_group(min(group_id, LARGEST_ID))
-    if group is None:
-        raise NotFound
-    return group
-
-
 class AlertGroupDetail(OperatorView):
     """One alert group."""
 
     @extend_schema(**documentation.GET_GROUP)
     def get(self, request: Request, group_id: int) -> Response:
-        group = _group(group_id)
+        group = group_of(group_id)
         body = {
             "group": group,
             "summary": group_summary(group, now=now()),
@@ -49,7 +42,7 @@ class ClosedAlerts(OperatorView):
     @extend_schema(**documentation.LIST_CLOSED)
     def get(self, request: Request, group_id: int) -> Response:
         query = read_query(ClosedAlertQuery, request)
-        page = closed_alerts_of_group(_group(group_id), after=query["cursor"], limit=query["page_size"])
+        page = closed_alerts_of_group(group_of(group_id), after=query["cursor"], limit=query["page_size"])
         return render_page(representations.ClosedAlertPageOut, request, page, key=closed_position)
 
 
@@ -79,7 +72,7 @@ class GroupAcknowledgement(GroupAct):
 
 
 def _reopen(*, group_id: int, actor: Actor, reason: str) -> Result:
-    if _group(group_id).acknowledged_at is None:
+    if group_of(group_id).acknowledged_at is None:
         return already("Nobody has acknowledged the group.")
     alert_services.unacknowledge(group_id=group_id, actor=actor, reason=reason)
     return done("The acknowledgement has been withdrawn.")

@@ -1,6 +1,6 @@
 """What operators send to the API about agents, the outbox and the audit log."""
 
-from orders.api.fields import Choice, Moment, NumberCursor, OneLine, Whole
+from orders.api.fields import Choice, Flag, Moment, NumberCursor, OneLine, Whole
 from orders.api.operator_requests import NeededReasonIn
 from orders.api.paging import CURSOR_HELP, PageQuery
 from orders.selectors.desk.outbox import VIEWS
@@ -32,8 +32,7 @@ class AuditQuery(PageQuery):
     actor = OneLine(default="", max_length=120, help_text="Only acts of people whose name has this part.")
     act = OneLine(default="", max_length=40, help_text="Only this act, as an entry's `act` names it.")
     target = OneLine(default="", max_length=120, help_text="Only acts on what has this part in its name.")
-    allowed = Choice(
-        ["true", "false"],
+    allowed = Flag(
         default=None,
         help_text="Only acts that were allowed, or only those that were refused.",
     )

@@ -125,7 +125,7 @@ class AuditLog(OperatorView):
     def get(self, request: Request) -> Response:
         query = read_query(AuditQuery, request)
         conditions = {name: query[name] for name in ("actor", "act", "target")}
-        allowed = {"true": "yes", "false": "no", None: ""}[query["allowed"]]
+        allowed = {True: "yes", False: "no", None: ""}[query["allowed"]]
         page = audit.page(
             audit.AuditFilter(**conditions, allowed=allowed, before=query["cursor"]),
             since=query["since"],

@@ -122,7 +122,7 @@ class AlertGroups(OperatorView):
             kind=query["kind"],
             agent=query["agent"],
             code=query["code"],
-            acknowledged={"true": True, "false": False}.get(query["acknowledged"]),
+            acknowledged=query["acknowledged"],
         )
         return render_page(representations.AlertGroupPageOut, request, page, key=lambda row: row.group.pk)
 
@@ -135,9 +135,7 @@ class GroupResubmission(OperatorView):
     @extend_schema(**operator_documentation.RESUBMIT_GROUP)
     def post(self, request: Request, group_id: int) -> Response:
         values = GroupResubmissionIn.read(request.data)
-        group = find_group(min(group_id, LARGEST_ID))
-        if group is None:
-            raise NotFound
+        group = group_of(group_id)
         try:
             action = bulk_services.create(
                 kind=BulkKind.RESUBMIT,
@@ -304,6 +302,14 @@ def _about(kwargs: dict[str, Any]) -> dict[str, Any]:
         step = find_step(min(kwargs["step_id"], LARGEST_ID))
         return {"order_id": step[0]} if step else {}
     return {"agent": kwargs["name"]} if "name" in kwargs else kwargs
+
+
+def group_of(group_id: int) -> Any:
+    """An alert group. Raises `NotFound`."""
+    group = find_group(min(group_id, LARGEST_ID))
+    if group is None:
+        raise NotFound
+    return group
 
 
 def action_created(action_id: int) -> Response:

@@ -12,6 +12,7 @@ from orders.api.fields import (
     Choice,
     Choices,
     Digits,
+    Flag,
     Moment,
     NumberCursor,
     OneLine,
@@ -184,8 +185,7 @@ class CauseQuery(PageQuery):
 class AlertGroupQuery(CauseQuery):
     """Selects groups of alerts."""
 
-    acknowledged = Choice(
-        ["true", "false"],
+    acknowledged = Flag(
         default=None,
         help_text="Only groups that somebody has acknowledged since they last began, or only the others.",
     )

@@ -12,15 +12,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orders.api.documentation import path_parameter
-from orders.api.fields import Choice, NumberCursor, Token
+from orders.api.fields import Choice, Flag, NumberCursor, Token
 from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
 from orders.api.problems import OPERATION_PROBLEMS, PROBLEMS
 from orders.api.representations import Out, page_of
 from orders.api.requests import client_id
 from orders.selectors import logged_requests
 from orders.selectors.paging import Page
-
-YES, NO = "true", "false"
 
 
 class RequestQuery(PageQuery):
@@ -34,7 +32,7 @@ class RequestQuery(PageQuery):
         help_text="Only requests about this order.",
     )
     code = Choice(list(PROBLEMS), default=None, help_text="Only requests that were refused with this code.")
-    refused = Choice([YES, NO], default=None, help_text="Only requests that were refused, or only others.")
+    refused = Flag(default=None, help_text="Only requests that were refused, or only others.")
     cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
 
 
@@ -97,7 +95,7 @@ class Requests(APIView):
             client_id(request),
             order_id=UUID(query["order_id"]) if query["order_id"] else None,
             code=query["code"],
-            is_refused=None if query["refused"] is None else query["refused"] == YES,
+            is_refused=query["refused"],
             before=query["cursor"],
             limit=query["page_size"],
         )
