@@ -3,7 +3,6 @@
 The input is hostile even inside the installation, because any application may post to the submission queue.
 """
 
-import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.fields.email import is_valid as is_valid_email
+from orders.fields.text import is_one_line
 
 FIRST_YEAR, LAST_YEAR = 2000, 2100
 """An order placed outside these years comes from a wrong clock."""
-_BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
 class BadOrderError(ValueError):
@@ -50,7 +49,7 @@ def read_text(value: object, where: str, longest: int, *, lowest: int = 1) -> st
         raise BadOrderError(
             f"{where} must be a text of {lowest} to {longest} characters, not {shown(value)}.", where=where
         )
-    if any(unicodedata.category(letter) in _BREAKS for letter in value):
+    if not is_one_line(value):
         raise BadOrderError(
             f"{where} must have no control characters, and {shown(value)} has some.", where=where
         )

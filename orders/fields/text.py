@@ -9,6 +9,8 @@ BREAKING_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 def is_one_line(text: str) -> bool:
     """Whether a text has no line breaks and no other control characters."""
+    if text.isprintable():  # nearly always; it is in C, and nothing in it is in one of these categories
+        return True
     return not any(unicodedata.category(character) in BREAKING_CATEGORIES for character in text)
 
 

@@ -13,8 +13,9 @@ from rest_framework.test import APIClient
 
 from orders.access import api_versions
 from orders.access.purses import PURSES
-from orders.api import known_reads
-from orders.api.known_reads import CROWD, KnownReads
+from orders.api import django_headers, known_reads
+from orders.api.known_reads import KnownReads
+from orders.api.together import CROWD
 from orders.models import ApiToken, Bucket, Event
 from tests.support.system import database_url
 from tests.support.wait import until
@@ -243,18 +244,18 @@ def test_what_fails_goes_to_django(reader: Known, monkeypatch: pytest.MonkeyPatc
 
 def test_a_secure_answer_says_what_django_says_of_secure_ones(reader: Known, settings: Any) -> None:
     settings.SECURE_HSTS_SECONDS = 60
-    known_reads.django.cache_clear()
-    known_reads.headers_from_django.cache_clear()
+    django_headers.django_of.cache_clear()
+    django_headers.headers_from_django.cache_clear()
     try:
         ((start, _),) = ask(scope_of(*reader, scheme="https"))
         assert dict(start["headers"])[b"strict-transport-security"] == b"max-age=60"
         settings.SECURE_SSL_REDIRECT = True
-        known_reads.django.cache_clear()
-        known_reads.headers_from_django.cache_clear()
+        django_headers.django_of.cache_clear()
+        django_headers.headers_from_django.cache_clear()
         assert not is_answered(*reader), "which Django sends to https"
     finally:
-        known_reads.django.cache_clear()
-        known_reads.headers_from_django.cache_clear()
+        django_headers.django_of.cache_clear()
+        django_headers.headers_from_django.cache_clear()
 
 
 @pytest.fixture(scope="module")
