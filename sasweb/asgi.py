@@ -3,6 +3,7 @@
     /healthz      answered here, so that it answers even while every thread is busy
     /events/…     streams that stay open without holding a thread (orders.live)
     known reads   whether an order is still as its reader knows it, without a thread each (orders.api.known_reads)
+    new orders    those of a moment are stored together, by one thread (orders.api.new_orders)
     the rest      Django through WSGI in threads, which costs a fifth of the CPU time that its ASGI handler does; an
                   answer that is to wait is held here, without a thread (sasweb.holding)
 
@@ -114,6 +115,7 @@ request_log = import_string("orders.services.request_log.REQUESTS")
 streams = import_string("orders.live.streams.make_streams")(connections=descriptors.most_connections())
 
 known_reads = import_string("orders.api.known_reads.KnownReads")()
+new_orders = import_string("orders.api.new_orders.NewOrders")()
 
 refusals = Refusals()
 turns = Turns(most=settings.WEB_THREADS // 4)
@@ -157,6 +159,8 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         await refuse_late_body(scope, send)
         return
     except ConnectionError:
+        return
+    if not is_too_large and await new_orders.answer(scope, body, send):
         return
     headers, is_foreign_form = without_charset(scope["headers"])
     if is_foreign_form and not concerns_api(scope["path"]):  # which takes no form

@@ -6,11 +6,11 @@ limit it, it expires, and it ends with the password of its account.
 
 import re
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS
@@ -83,6 +83,34 @@ def find_again(digest: str) -> ApiToken | None:
     token = ApiToken.from_db(DEFAULT_DB_ALIAS, _columns_of(ApiToken), rows[0][:columns])
     token.user = User.from_db(DEFAULT_DB_ALIAS, _columns_of(User), rows[0][columns:])
     return token
+
+
+class Holder(NamedTuple):
+    """A token that may be used, without what only matters for one that may not, and whose it is."""
+
+    token_id: int
+    account_id: int
+    beginning: str
+    scopes: tuple[str, ...]
+
+
+def holders(digests: Collection[str], *, now: datetime) -> Mapping[str, Holder]:
+    """The tokens with these hashes that may be used, pinned to the newest version of the API. Left out is one whose use
+    is to be noted. One statement."""
+    rows = fetch_frequent(
+        """
+        SELECT token.digest, token.id, account.id, token.beginning, token.scopes
+          FROM orders_apitoken AS token
+          JOIN auth_user AS account ON account.id = token.user_id AND account.is_active
+         WHERE token.digest = ANY (%s::text[]) AND token.expires_at > %s::timestamptz
+           AND token.last_used_at > %s::timestamptz AND token.version = %s::text
+        """,
+        [list(digests), now, now - USE_NOTED_EVERY, api_versions.newest().name],
+    )
+    return {
+        digest: Holder(token_id, account_id, beginning, tuple(scopes))
+        for digest, token_id, account_id, beginning, scopes in rows
+    }
 
 
 def note_use(token: ApiToken, *, now: datetime) -> None:

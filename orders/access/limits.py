@@ -77,15 +77,26 @@ def take(subjects: Iterable[Subject], number: int = 1) -> Sequence[Count]:
     Call it outside of transactions: a bucket is locked until the end of one. Raises `LimitedError` if any of them has
     done it too often; the act then still counts for the others.
     """
-    full_in = ask(dict.fromkeys(subjects, number))
-    limits = settings.CONFIG.limits
-    counts = [
-        count_of(name, limits[name], seconds, is_refused=not is_taken, needed=1 if is_taken else number)
-        for (name, _), (is_taken, seconds) in full_in.items()
-    ]
+    counts = list(count_each(dict.fromkeys(subjects, number)).values())
     if any(count.is_refused for count in counts):
         raise LimitedError(counts)
     return counts
+
+
+def count_each(numbers: Mapping[Subject, int]) -> Mapping[Subject, Count]:
+    """Counts so many acts of each of these subjects, or none of one who may not do as many now. Limits that are
+    switched off are left out."""
+    limits = settings.CONFIG.limits
+    return {
+        (name, identity): count_of(
+            name,
+            limits[name],
+            seconds,
+            is_refused=not is_taken,
+            needed=1 if is_taken else numbers[name, identity],
+        )
+        for (name, identity), (is_taken, seconds) in ask(numbers).items()
+    }
 
 
 def ask(numbers: Mapping[Subject, int]) -> Mapping[Subject, tuple[bool, float]]:
@@ -104,6 +115,11 @@ def ask(numbers: Mapping[Subject, int]) -> Mapping[Subject, tuple[bool, float]]:
     rows = _take({"keys": list(subjects), "costs": costs, "wholes": wholes})
     full_in = {key: (is_taken, seconds) for key, is_taken, seconds in rows}
     return {subject: full_in[key] for key, subject in subjects.items()}
+
+
+def give_back(numbers: Mapping[Subject, int]) -> None:
+    """Gives back tokens that `ask` has taken, for acts that are counted elsewhere. One statement, or none."""
+    ask({subject: -number for subject, number in numbers.items()})
 
 
 def count_of(

@@ -146,12 +146,7 @@ class OrderBatch(APIView):
         for subject in (token, account):  # what one token may not place must not be counted for the others
             count(request, each=[subject], number=len(items))
         readings = [_read(request, number, item) for number, item in enumerate(items)]
-        client = client_of(requests.client_id(request))
-        outcomes = iter(
-            place_orders(
-                client=client, orders=[reading for reading in readings if isinstance(reading, KeyedOrder)]
-            )
-        )
+        outcomes = iter(place_orders([reading for reading in readings if isinstance(reading, KeyedOrder)]))
         results = [
             _result(request, number, reading.key, next(outcomes))
             if isinstance(reading, KeyedOrder)
@@ -168,7 +163,8 @@ def _read(request: Request, number: int, item: Any) -> KeyedOrder | BatchResult:
     try:
         values = BatchOrderIn.read(item)
         key, place = values["idempotency_key"], _place_of(number)
-        return KeyedOrder(key, requests.read_order(request, values["order"]))
+        client = client_of(requests.client_id(request))
+        return KeyedOrder(client, key, requests.read_order(request, values["order"]))
     except (OperationalError, InterfaceError):
         raise
     except Exception as error:  # noqa: BLE001 - of this order, whatever it is; the others go on

@@ -23,22 +23,7 @@ class StrictJSONParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         """Returns the body's value. Raises `ParseError`, or `ProblemError` if the body is too large."""
-        try:
-            return json.loads(
-                self._read(stream, parser_context or {}).decode(),
-                object_pairs_hook=_object,
-                parse_constant=_refuse_constant,
-            )
-        except UnicodeDecodeError as error:
-            raise ParseError("The body is not UTF-8.") from error
-        except RecursionError as error:
-            raise ParseError("The body is nested too deeply.") from error
-        except json.JSONDecodeError as error:
-            raise ParseError(f"The body is not JSON: line {error.lineno}, column {error.colno}.") from error
-        except ValueError as error:  # for example, a number with thousands of digits
-            raise ParseError(
-                "The body contains a value that cannot be read, such as a number with too many digits."
-            ) from error
+        return parse_json(self._read(stream, parser_context or {}))
 
     def _read(self, stream: IO[bytes], context: Mapping[str, Any]) -> bytes:
         request = context.get("request")
@@ -50,6 +35,22 @@ class StrictJSONParser(BaseParser):
         if len(body) > limit:
             raise ProblemError("body_too_large")
         return body
+
+
+def parse_json(body: bytes) -> Any:
+    """The value of a body. Raises `ParseError`."""
+    try:
+        return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise ParseError("The body is not UTF-8.") from error
+    except RecursionError as error:
+        raise ParseError("The body is nested too deeply.") from error
+    except json.JSONDecodeError as error:
+        raise ParseError(f"The body is not JSON: line {error.lineno}, column {error.colno}.") from error
+    except ValueError as error:  # for example, a number with thousands of digits
+        raise ParseError(
+            "The body contains a value that cannot be read, such as a number with too many digits."
+        ) from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

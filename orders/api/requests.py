@@ -147,19 +147,30 @@ def reader_id(token: Any) -> int | None:
 
 
 def read_order(request: Request, body: Any) -> NewOrder:
-    """The order in a request's body, or in a part of it. Its response queue belongs to the client.
+    """The order in a request's body, or in a part of it.
 
     Raises `ValidationError`, and `MissingScopeError` if the client may not place such an order.
     """
-    kind = _kind_of(body)
+    order = order_in(body, account_id=client_id(request))
+    if scope := scope_needed(order):
+        scopes.require(request, scope)
+    return order
+
+
+def scope_needed(order: NewOrder) -> TokenScope | None:
+    """The scope that an order needs beside the one that every order needs."""
+    return TokenScope.PRIORITY if order.priority > DEFAULT_PRIORITY else None
+
+
+def order_in(body: Any, *, account_id: int) -> NewOrder:
+    """The order that an account asks for. Its response queue belongs to the account. Raises `ValidationError`."""
+    kind = kind_of(body)
     serializer = body_of(kind.name)
     order = serializer.read(body) if serializer else _read_free(kind, body)
     original = None if serializer else data_of(body)
     common = {name: order.pop(name) for name in ("workflow", "subject", "priority", "reply_to")}
     words = OwnWords(reference=order.pop("reference"), metadata=order.pop("metadata"))
-    if common["priority"] > DEFAULT_PRIORITY:
-        scopes.require(request, TokenScope.PRIORITY)
-    reply_to = queue_of(client_id(request), common["reply_to"]) if common["reply_to"] else ""
+    reply_to = queue_of(account_id, common["reply_to"]) if common["reply_to"] else ""
     return NewOrder(
         kind=kind,
         request=order,
@@ -171,7 +182,8 @@ def read_order(request: Request, body: Any) -> NewOrder:
     )
 
 
-def _kind_of(body: object) -> type[OrderKind]:
+def kind_of(body: object) -> type[OrderKind]:
+    """The kind of order that a body asks for. Raises `ValidationError` if clients may place none of it."""
     name = body.get("workflow") if isinstance(body, Mapping) else None
     kind = (
         registry.default_kind() if name is None else registry.find_kind(name if isinstance(name, str) else "")

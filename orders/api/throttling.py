@@ -1,6 +1,6 @@
 """Counts the API's requests by account and by token (`orders.access.limits`), and refuses those that are too many."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -48,11 +48,14 @@ def _reads(request: Request) -> Iterator[Subject]:
         yield from stranger(request)
 
 
-def subjects_of_orders(request: Request) -> Iterator[Subject]:
+def subjects_of_orders(request: Request) -> Sequence[Subject]:
     """Who is counted for the orders that a request with a token places."""
-    account = str(request.user.pk)
-    yield "orders.account", account
-    yield "orders.token", str(getattr(request.auth, "pk", "") or account)
+    return subjects_of(request.user.pk, getattr(request.auth, "pk", None))
+
+
+def subjects_of(account_id: int | None, token_id: int | None) -> Sequence[Subject]:
+    """Who is counted for the orders of an account."""
+    return ("orders.account", str(account_id)), ("orders.token", str(token_id or account_id))
 
 
 def _subjects(request: Request) -> Iterator[Subject]:

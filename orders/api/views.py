@@ -3,8 +3,6 @@
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError
-from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound
@@ -13,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orders.api import documentation, representations, requests
+from orders.api.acceptance import acceptance_headers
 from orders.api.fields import Strict, shared
 from orders.api.order_parts import list_orders, order_body, progress_body, read_parts
 from orders.api.paging import (
@@ -26,7 +25,6 @@ from orders.api.request_log import note_orders
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
-from orders.selectors import durations
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
@@ -52,9 +50,8 @@ class Orders(APIView):
         note_orders(request, [placed.order_id])
         order = placed.view or _order(placed.order_id, requests.client_id(request))
         response = _render_order(order, status=202)
-        response["Location"] = representations.order_url(placed.order_id)
-        if seconds := _seconds_until_change(order):
-            response["Retry-After"] = str(seconds)
+        for name, value in acceptance_headers(order).items():
+            response[name] = value
         if placed.replayed:
             response["Idempotent-Replayed"] = "true"
         return response
@@ -210,14 +207,6 @@ def _unchangeable(order: CustomerOrder) -> ProblemError:
             "The order could not be inserted, and nothing of it is tried until an operator has seen to it."
         )
     return ProblemError("not_waiting_for_customer", detail)
-
-
-def _seconds_until_change(order: CustomerOrder) -> int | None:
-    """When it is worth looking at a placed order. Its answer must not fail any more."""
-    try:
-        return durations.seconds_until_change(order, now=timezone.now())
-    except (OperationalError, InterfaceError):
-        return durations.SHORTEST
 
 
 def _is_known(order: CustomerOrder, known_versions: set[str] | None, *, default: set[str]) -> bool:

@@ -23,46 +23,54 @@ from orders.engine.runtime.sql import is_database_trouble
 
 
 class KeyedOrder(NamedTuple):
-    """An order with the idempotency key that its client gave it."""
+    """An order with its client, and the idempotency key that this one gave it."""
 
+    client: str
     key: str
     order: NewOrder
 
+
+_Key: TypeAlias = tuple[str, str]
+"""A client, and one of its idempotency keys."""
 
 Outcome: TypeAlias = PostedOrder | Exception
 """What `post_order` returns or raises."""
 
 
-def post_orders(*, client: str, orders: Sequence[KeyedOrder]) -> list[Outcome]:
+def post_orders(orders: Sequence[KeyedOrder], *, patience: float | None = None) -> list[Outcome]:
     """Posts orders as `post_order` does, one after the other, and says of each what that would have returned or raised.
 
     All that are new are posted in one transaction. Takes a few statements, and those of their kinds. Raises what the
-    database raises: then no order is posted, unless the connection was lost while it committed.
+    database raises: then no order is posted, unless the connection was lost while it committed. `patience` is that of
+    `post_many`.
     """
-    messages = _messages([order for _, order in orders])
-    posts: dict[str, KeyedSubmission] = {}
-    for (key, order), message in zip(orders, messages, strict=True):
-        if not isinstance(message, Exception) and key not in posts:
+    messages = _messages([order for _, _, order in orders])
+    posts: dict[_Key, KeyedSubmission] = {}
+    for (client, key, order), message in zip(orders, messages, strict=True):
+        if not isinstance(message, Exception) and (client, key) not in posts:
             order_id = derived_order_id(client=client, key=key)
-            posts[key] = KeyedSubmission(
+            posts[client, key] = KeyedSubmission(
                 order_id, client, message, key, order.fingerprint(), order.words.reference_hash
             )
-    records = dict(zip(posts, post_many(list(posts.values())), strict=True))
+    records = dict(zip(posts, post_many(list(posts.values()), patience=patience), strict=True))
     refused = [
-        UsedWords(client, key, order.words.reference_hash) for key, order in orders if key not in posts
+        UsedWords(client, key, order.words.reference_hash)
+        for client, key, order in orders
+        if (client, key) not in posts
     ]
-    records |= {words.key or "": record for words, record in find_records(refused).items()}
+    records |= {(words.client, words.key or ""): record for words, record in find_records(refused).items()}
     return _outcomes(orders, messages, records)
 
 
 def _outcomes(
     orders: Sequence[KeyedOrder],
     messages: Sequence[Json | Exception],
-    records: Mapping[str, IdempotencyRecord],
+    records: Mapping[_Key, IdempotencyRecord],
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     placed = {key: record for key, record in records.items() if record.posted_at is None}
-    for (key, order), message in zip(orders, messages, strict=True):
+    for (client, name, order), message in zip(orders, messages, strict=True):
+        key = (client, name)
         if isinstance(message, Exception):
             # What was placed stands, although it could not be placed today.
             is_placed = key in placed and isinstance(message, CannotBePlacedError)

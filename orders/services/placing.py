@@ -32,12 +32,12 @@ class PlacedOrder:
 def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> PlacedOrder:
     """Posts an order to the submission queue: see `post_order`, which says what is raised."""
     posted = post_order(client=client, order=order, key=idempotency_key)
-    return PlacedOrder(order_id=posted.order_id, replayed=posted.replayed, view=_view(posted))
+    return PlacedOrder(order_id=posted.order_id, replayed=posted.replayed, view=view_of(posted))
 
 
-def place_orders(*, client: str, orders: Sequence[KeyedOrder]) -> list[Outcome]:
+def place_orders(orders: Sequence[KeyedOrder], *, patience: float | None = None) -> list[Outcome]:
     """Posts many orders at once: see `post_orders`."""
-    return post_orders(client=client, orders=orders)
+    return post_orders(orders, patience=patience)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,8 @@ def quote_order(*, client: str, order: NewOrder) -> Quote:
     )
 
 
-def _view(posted: PostedOrder) -> CustomerOrder | None:
+def view_of(posted: PostedOrder) -> CustomerOrder | None:
+    """How its customer sees an order that this call has put on the submission queue; None if it has not."""
     if posted.body is None or posted.posted_at is None:
         return None
     message = SubmissionMessage(order_id=posted.order_id, body=posted.body, posted_at=posted.posted_at)

@@ -8,6 +8,7 @@ from tests.mutants.known_reads import KNOWN_READS
 from tests.mutants.laboratory import LABORATORY
 from tests.mutants.moves import MOVES
 from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
+from tests.mutants.new_orders import NEW_ORDERS
 from tests.mutants.outages import OUTAGES
 from tests.mutants.reconciliation import RECONCILIATION
 from tests.mutants.round_trips import ROUND_TRIPS
@@ -209,6 +210,7 @@ MUTANTS = (
     *FEEDS,
     *KEYS,
     *KNOWN_READS,
+    *NEW_ORDERS,
     # The order of steps (I3, I10)
     Mutant(
         name="predecessors-not-awaited",

@@ -14,7 +14,7 @@ from orders.engine.channels.submissions import (
 )
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json
-from orders.engine.runtime.sql import fetch, recordset
+from orders.engine.runtime.sql import fetch_frequent, recordset
 
 
 class KeyedSubmission(NamedTuple):
@@ -33,20 +33,23 @@ class KeyedSubmission(NamedTuple):
         return UsedWords(self.client, self.key, self.reference_hash)
 
 
-def post_many(posts: Sequence[KeyedSubmission]) -> list[IdempotencyRecord]:
+def post_many(posts: Sequence[KeyedSubmission], *, patience: float | None = None) -> list[IdempotencyRecord]:
     """Puts many orders on the submission queue, each as `post_once` does, and in the order given. Each has a key of its
     own.
 
     One statement, and one more if some of the keys or references have been used. It takes the keys in their order, so
     that two which have keys in common never wait for each other in a circle. Two that give the same references to
     different keys may: the server then ends one of them, which can be repeated.
+
+    With `patience`, it waits at most so many seconds for a transaction that has posted one of them and goes on; then it
+    posts none, and raises `OperationalError`.
     """
     if not posts:
         return []
-    rows = fetch(
+    rows = fetch_frequent(
         f"""
         WITH given AS (
-            SELECT *
+            SELECT *, set_config('lock_timeout', coalesce(%s::text, current_setting('lock_timeout')), true)
               FROM json_to_recordset(%s::json)
                 AS given(number int, order_id uuid, client text, body jsonb, key text, body_hash text,
                          reference_hash text)
@@ -69,6 +72,7 @@ def post_many(posts: Sequence[KeyedSubmission]) -> list[IdempotencyRecord]:
           FROM placed JOIN given USING (order_id) LEFT JOIN posted USING (order_id)
         """,
         [
+            None if patience is None else f"{patience:.3f}s",
             recordset({"number": number, **row._asdict()} for number, row in enumerate(posts)),
             Topic.SUBMISSION.channel,
             "",
