@@ -103,14 +103,15 @@ def test_cutting_connections_around_every_kind_of_commit_loses_no_order(
 
 
 @pytest.mark.pattern("S1", "S3", "F2", "F21")
+@pytest.mark.parametrize("is_alone", [False, True], ids=["together", "alone"])
 def test_a_server_killed_between_the_commit_of_an_order_and_its_answer_has_placed_it_once(
-    system: System, shop: Shop, database: OwnDatabase
+    system: System, shop: Shop, database: OwnDatabase, is_alone: bool
 ) -> None:
     """The client is told to try again, and its key finds the order."""
     server = shop.serve(database.url)
     stall = database.proxy.cut(Moment.STALL, "orders_submissionkey")
     with ThreadPoolExecutor(1) as client:
-        posted = client.submit(shop.post, server, "key-1")
+        posted = client.submit(shop.post, server, "key-1", is_alone=is_alone)
         until(lambda: stall.stalled, what="a commit whose answer has not reached the web")
         database.crash()
         first = posted.result(90)

@@ -14,6 +14,8 @@ from tests.support.system import SERVICES, System
 from tests.support.wait import until
 from tests.web.server import Answer
 
+WAYS = pytest.mark.parametrize("is_alone", [False, True], ids=["together", "alone"])
+
 
 def _finish(system: System, order_ids: set[str]) -> None:
     """Waits until every acknowledged order is processed, and checks that there is no other order."""
@@ -24,14 +26,15 @@ def _finish(system: System, order_ids: set[str]) -> None:
 
 
 @pytest.mark.pattern("S1", "S3", "F1", "F2")
+@WAYS
 def test_killing_the_web_around_the_commit_of_an_order_places_it_once(
-    system: System, shop: Shop, proxy: DatabaseProxy
+    system: System, shop: Shop, proxy: DatabaseProxy, is_alone: bool
 ) -> None:
     """Before: nothing was accepted, and the key is free. After: the post with the same key gets that order."""
     with ThreadPoolExecutor(2) as client:
         doomed = shop.serve()
         with blocked("orders_submissionmessage"):
-            posted = client.submit(shop.post, doomed, "key-1")
+            posted = client.submit(shop.post, doomed, "key-1", is_alone=is_alone)
             until(
                 lambda: somebody_waits_for("orders_submissionmessage"),
                 what="the web inside its transaction",
@@ -43,14 +46,14 @@ def test_killing_the_web_around_the_commit_of_an_order_places_it_once(
         assert not SubmissionMessage.objects.exists()
         stall = proxy.cut(Moment.STALL, "orders_submissionmessage")
         doomed = shop.serve(proxy.url)
-        posted = client.submit(shop.post, doomed, "key-2")
+        posted = client.submit(shop.post, doomed, "key-2", is_alone=is_alone)
         until(lambda: stall.stalled, what="a commit whose answer has not reached the web")
         doomed.end()
         with pytest.raises((OSError, HTTPException)):
             posted.result(60)
     assert SubmissionMessage.objects.count() == 1
     server = shop.serve()
-    first, second = shop.post(server, "key-1"), shop.post(server, "key-2")
+    first, second = (shop.post(server, key, is_alone=is_alone) for key in ("key-1", "key-2"))
     assert (first.status, first.headers.get("idempotent-replayed")) == (202, None)
     assert (second.status, second.headers.get("idempotent-replayed")) == (202, "true")
     assert UUID(second.json["id"]) == SubmissionMessage.objects.order_by("id")[0].order_id

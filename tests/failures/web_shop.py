@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
+from orders.models import ApiToken
 from tests.support.order_bodies import order_body
 from tests.support.people import token_of
 from tests.support.system import System, database_url
 from tests.support.wait import until
 from tests.web.helpers import ORDERS
 from tests.web.server import Answer, Server
+
+DJANGO = {"Cookie": "theme=dark"}
+"""Has Django answer, to which it makes no difference."""
 
 
 class Shop:
@@ -25,8 +30,11 @@ class Shop:
         self.token = self.new_token("poster")
 
     def new_token(self, account: str) -> str:
-        """A token of this account, which is made if there is none."""
-        return token_of(User.objects.get_or_create(username=account)[0])
+        """A token of this account, which is made if there is none. Its use has just been noted, as it mostly has."""
+        user, _ = User.objects.get_or_create(username=account)
+        token = token_of(user)
+        ApiToken.objects.filter(user=user).update(last_used_at=timezone.now())
+        return token
 
     def serve(self, url: str = "", *, port: int = 0) -> Server:
         """Starts a web server, on any free port unless one is given, and waits until it answers."""
@@ -41,9 +49,11 @@ class Shop:
         until(server.answers, what="the web server")
         return server
 
-    def post(self, server: Server, key: str, *, token: str = "", **changes: Any) -> Answer:
-        """Posts one order with a key."""
-        headers = self._headers(token) | {"Idempotency-Key": key}
+    def post(
+        self, server: Server, key: str, *, token: str = "", is_alone: bool = False, **changes: Any
+    ) -> Answer:
+        """Posts one order with a key. It is placed together with others, or alone, by Django."""
+        headers = self._headers(token) | {"Idempotency-Key": key} | (DJANGO if is_alone else {})
         body = json.dumps(self._order(**changes)).encode()
         return server.request("POST", ORDERS, body=body, headers=headers, timeout=90)
 
