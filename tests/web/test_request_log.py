@@ -134,6 +134,24 @@ def test_a_batch_is_logged_with_all_that_it_placed(ada: APIClient, log: RequestL
     ]
 
 
+def test_a_batch_is_logged_with_the_orders_for_which_parts_of_it_were_refused(
+    ada: APIClient, log: RequestLog
+) -> None:
+    by_key = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "used"}).json()["id"]
+    by_reference = place(ada, reference="P-7")["id"]
+    items = [
+        {"idempotency_key": "used", "order": order_body(subject="another")},
+        {"idempotency_key": "a", "order": order_body(reference="P-7")},
+        {"idempotency_key": "b", "order": order_body()},
+        {"idempotency_key": "used", "order": order_body(subject="a third")},
+    ]
+    results = ada.post(f"{ORDERS}/batch", {"orders": items}).json()["results"]
+    assert [result["status"] for result in results] == [422, 409, 202, 422]
+    log.write()
+    assert listed(ada)[0]["order_ids"] == [by_key, by_reference, results[2]["order_id"]]
+    assert len(listed(ada, order_id=by_key)) == len(listed(ada, order_id=by_reference)) == 2
+
+
 @pytest.mark.parametrize(
     ("key", "code"), [("first", "idempotency_key_reused"), ("second", "reference_taken")]
 )
