@@ -89,14 +89,25 @@ def test_a_request_is_found_by_the_id_that_its_answer_has(ada: APIClient, log: R
         assert_problem(ada.get(f"{REQUESTS}/{unknown}"), "not_found")
 
 
-def test_of_requests_that_a_client_has_given_one_id_the_newest_is_found(
-    ada: APIClient, log: RequestLog
+def test_of_requests_that_a_client_has_given_one_id_the_newest_is_found_and_all_are_listed(
+    ada: APIClient, bob: APIClient, log: RequestLog
 ) -> None:
-    for key in ("a", "b"):
-        last = ada.post(ORDERS, order_body(), headers={"X-Request-ID": "my-request", "Idempotency-Key": key})
+    first, last = (
+        ada.post(ORDERS, order_body(), headers={"X-Request-ID": "my-request", "Idempotency-Key": key}).json()
+        for key in ("a", "b")
+    )
+    bob.post(ORDERS, order_body(), headers={"X-Request-ID": "my-request"})
+    place(ada)
     log.write()
-    assert ada.get(f"{REQUESTS}/my-request").json()["order_ids"] == [last.json()["id"]]
-    assert len(listed(ada)) == 2
+    assert ada.get(f"{REQUESTS}/my-request").json()["order_ids"] == [last["id"]]
+    same = listed(ada, request_id="my-request")
+    assert [entry["order_ids"] for entry in same] == [[last["id"]], [first["id"]]]
+    assert listed(ada, request_id="another-one") == []
+
+
+@pytest.mark.parametrize("wrong", ["", "short", "x" * 65, "my request"])
+def test_what_can_be_no_requests_id_is_refused_as_a_filter(ada: APIClient, wrong: str) -> None:
+    assert mistakes(ada.get(REQUESTS, {"request_id": wrong})) == ["request_id"]
 
 
 def test_a_client_sees_no_request_of_another(ada: APIClient, bob: APIClient, log: RequestLog) -> None:
