@@ -271,6 +271,31 @@ def test_an_operator_finds_an_order_by_its_request_and_the_request_on_its_page(
     assert nothing.status_code == 200
 
 
+def test_an_operators_program_finds_orders_by_their_request_as_far_as_its_other_filters_match(
+    placed: dict[str, Any], ada: APIClient, log: RequestLog
+) -> None:
+    items = [{"idempotency_key": key, "order": order_body()} for key in ("a", "b")]
+    batch = ada.post(f"{ORDERS}/batch", {"orders": items}, headers={"X-Request-ID": "the-batch"}).json()
+    run_submission()
+    archived = finished_order(purchase={"customer": ada.user})
+    archive(archived)
+    log.note(line(customer_id=ada.user.pk, request_id="the-archived", order_ids=[archived]))
+    log.write()
+    viewer = api_client(token_of(person("viewer", "olga")))
+
+    def matches(**query: Any) -> list[str]:
+        return [row["id"] for row in viewer.get(f"{ORDERS}/search", query).json()["results"]]
+
+    assert matches(q=" the-request ", state="pending") == [placed["id"]]
+    assert matches(q="the-request", state="error") == []
+    assert sorted(matches(q="the-batch")) == sorted(result["order_id"] for result in batch["results"])
+    assert matches(q="the-archived") == [str(archived)]
+    assert matches(q="another-request") == []
+    page = viewer.get(f"{ORDERS}/search", {"q": "the-batch", "page_size": 1}).json()
+    (following,) = viewer.get(page["next"]).json()["results"]
+    assert {page["results"][0]["id"], following["id"]} == set(matches(q="the-batch"))
+
+
 def shown_ids(order_id: str) -> list[str]:
     page = signed_in(person("viewer", "vera")).get(f"/console/orders/{order_id}/").text
     return re.findall(r"<code>(its-[a-z0-9-]+)</code>", page)
