@@ -166,6 +166,7 @@ def test_a_request_that_is_repeated_with_its_key_makes_one_action(operator: APIC
     first, again = (operator.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "monday"}) for _ in range(2))
     assert (first.status_code, again.status_code) == (202, 202)
     assert first.json() == again.json()
+    assert (first.get("Idempotent-Replayed"), again.get("Idempotent-Replayed")) == (None, "true")
     succeed(OrderProcess.objects.get().pk)  # although no order matches any more
     assert (
         operator.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "monday"}).json()["id"]
