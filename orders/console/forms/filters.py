@@ -168,7 +168,10 @@ class AuditFilterForm(forms.Form):
 class OutboxForm(forms.Form):
     """Which messages of the outbox are listed, and the key that the page starts below."""
 
-    VIEWS = (("", "All"), ("waiting", "Waiting"), ("failed", "Failed"), ("sent", "Sent"))
+    VIEWS = (
+        *(("", "All"), ("waiting", "Waiting"), ("failed", "Failed")),
+        *(("sent", "Sent"), ("skipped", "Skipped")),
+    )
 
     view = forms.ChoiceField(choices=VIEWS, required=False)
     before = Key()
