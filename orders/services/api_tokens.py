@@ -28,7 +28,7 @@ def create(
     with transaction.atomic():
         token, secret = api_tokens.mint(user, scopes=scopes, by=actor.name, label=label, days=days)
         result = f"created an API token for {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}"
-        _record("token-create", user, actor, result, after={"token": str(token), "scopes": token.scopes})
+        _record("token create", user, actor, result, after={"token": str(token), "scopes": token.scopes})
     return token, secret
 
 
@@ -57,7 +57,7 @@ def rotate(*, token: ApiToken, overlap: timedelta = OVERLAP, actor: Actor) -> tu
         ends = min(row.expires_at, now + overlap)
         result = f"replaced an API token, which ends at {ends:%Y-%m-%d %H:%M}"
         before, after = ({"token": str(each), "scopes": each.scopes} for each in (row, successor))
-        _record("token-rotate", row.user, actor, result, before=before, after=after)
+        _record("token rotate", row.user, actor, result, before=before, after=after)
     return successor, secret
 
 
@@ -70,7 +70,7 @@ def pin(*, token: ApiToken, version: str, actor: Actor) -> None:
         api_tokens.pin(token, version)
         before, after = ({"token": str(token), "version": each} for each in (token.version, version))
         _record(
-            "token-pin", token.user, actor, f"pinned an API token to {version}", before=before, after=after
+            "token pin", token.user, actor, f"pinned an API token to {version}", before=before, after=after
         )
 
 
@@ -80,7 +80,7 @@ def revoke(*, token: ApiToken, actor: Actor) -> bool:
         deleted, _ = ApiToken.objects.filter(pk=token.pk).delete()
         if deleted:
             before = {"token": str(token), "scopes": token.scopes}
-            _record("token-revoke", token.user, actor, "revoked an API token", before=before)
+            _record("token revoke", token.user, actor, "revoked an API token", before=before)
     return deleted > 0
 
 
@@ -88,7 +88,7 @@ def revoke_all(*, user: User, actor: Actor) -> int:
     """Revokes every token of an account. Returns how many there were."""
     with transaction.atomic():
         revoked = api_tokens.revoke_all(user)
-        _record("token-revoke", user, actor, "revoked every API token", before={"tokens": revoked})
+        _record("token revoke", user, actor, "revoked every API token", before={"tokens": revoked})
     return revoked
 
 

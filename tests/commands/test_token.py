@@ -39,7 +39,7 @@ def test_a_token_may_only_read_unless_it_is_given_scopes() -> None:
         "token", "olga", "--scope", "priority", "--scope", "orders", "--days", 7, "--label", "the till"
     )
     assert scopes_of(wide.out) == ["read", "orders", "priority"]
-    assert AuditEntry.objects.filter(act="token-create", target="olga").count() == 2
+    assert AuditEntry.objects.filter(act="token create", target="olga").count() == 2
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_one_token_or_all_are_revoked() -> None:
     assert (unknown.code, unknown.err) == (3, "'olga' has no token that begins with 'sas_'\n")
     assert run("token", "olga", "--revoke").out == "2 tokens revoked\n"
     assert api_tokens.find(third) is None
-    revocations = AuditEntry.objects.filter(act="token-revoke").values_list("result", flat=True)
+    revocations = AuditEntry.objects.filter(act="token revoke").values_list("result", flat=True)
     assert list(revocations.order_by("id")) == ["revoked an API token", "revoked every API token"]
 
 
@@ -164,5 +164,5 @@ def test_a_token_is_pinned_to_another_version_of_the_api(olga: User, monkeypatch
     assert run("token", "olga", "--pin", beginning, "2027-03-01").out == "1 token pinned to 2027-03-01\n"
     assert ApiToken.objects.get().version == "2027-03-01"
     assert run("token", "olga", "--pin", "sas_nothing", "2027-03-01").code == 3
-    entry = AuditEntry.objects.get(act="token-pin")
+    entry = AuditEntry.objects.get(act="token pin")
     assert (entry.target, entry.result) == ("olga", "pinned an API token to 2027-03-01")

@@ -30,8 +30,8 @@ def test_each_act_needs_the_access_level_and_the_scope_and_every_refusal_is_reco
     failed_orders(2)
     action = started(operator)
     places: dict[str, tuple[TokenScope, Any, str, str]] = {
-        ACTIONS: (COMPENSATE, ERRORS, "bulk-create", ACTIONS),
-        f"{ACTIONS}/preview": (OPERATE, ERRORS, "bulk-action-preview", f"{ACTIONS}/preview"),
+        ACTIONS: (COMPENSATE, ERRORS, "bulk create", ACTIONS),
+        f"{ACTIONS}/preview": (OPERATE, ERRORS, "bulk action preview", f"{ACTIONS}/preview"),
         **{
             f"{ACTIONS}/{action.pk}/{act}": (scope, {}, f"{act} action", f"bulk {action.pk}")
             for act, scope in ACTS.items()

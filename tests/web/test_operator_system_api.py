@@ -51,8 +51,8 @@ def acts() -> dict[str, tuple[str, dict[str, Any], str, str]]:
     message = a_failure()
     circuit = f"{API}/agents/kitchen"
     return {
-        f"{circuit}/force": ("orders.administer", FORCE, "force-circuit", "agent kitchen"),
-        f"{circuit}/unforce": ("orders.administer", {}, "unforce-circuit", "agent kitchen"),
+        f"{circuit}/force": ("orders.administer", FORCE, "force circuit", "agent kitchen"),
+        f"{circuit}/unforce": ("orders.administer", {}, "unforce circuit", "agent kitchen"),
         f"{API}/outbox/{message.pk}/retry": (
             *("orders.operate", {}, "retry message", f"message {message.pk}"),
         ),
@@ -228,8 +228,8 @@ def test_an_administrator_forces_a_circuit_for_a_time_and_lets_it_go() -> None:
     assert Circuit.objects.get().forced == ""
     entries = AuditEntry.objects.order_by("id").values_list("act", "target", "allowed", "reason")
     assert list(entries) == [
-        ("force-circuit", "agent kitchen", True, "their night"),
-        *[("unforce-circuit", "agent kitchen", True, "day")] * 2,
+        ("force circuit", "agent kitchen", True, "their night"),
+        *[("unforce circuit", "agent kitchen", True, "day")] * 2,
     ]
     for act, body in (("force", FORCE), ("unforce", {})):
         assert_problem(admin.post(f"{API}/agents/nobody/{act}", body), "not_found")

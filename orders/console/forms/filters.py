@@ -154,9 +154,9 @@ class AuditFilterForm(forms.Form):
 
     def offer(self, acts: Sequence[str]) -> None:
         """Fills the drop-down list of actions. The selected one is always among them."""
-        selected = self.filter.act
+        selected = audit.act_in_words(self.filter.act)
         names = acts if selected in ("", *acts) else [selected, *acts]
-        self.fields["act"].widget.choices = [ANY, *((name, audit.act_label(name)) for name in names)]
+        self.fields["act"].widget.choices = [ANY, *((name, name) for name in names)]
 
     @property
     def filter(self) -> audit.AuditFilter:
