@@ -9,13 +9,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.access import api_tokens, api_versions
+from orders.access.levels import OPERATE
 from orders.models import ApiToken
 from orders.services import audit
 from orders.services.audit import Actor
 from orders.vocabulary import TokenScope
 
+OF_OPERATORS = (TokenScope.OPERATE.value, TokenScope.COMPENSATE.value)
 OVERLAP = timedelta(hours=24)
 """How long a token and the one that replaces it are both valid, unless somebody says otherwise."""
+
+
+def beyond_account(user: User, scopes: Collection[str]) -> list[str]:
+    """Which of these scopes do not let a token act, because its account may not operate the console."""
+    return [] if user.has_perm(OPERATE) else [scope for scope in OF_OPERATORS if scope in scopes]
 
 
 def create(

@@ -10,6 +10,7 @@ from django_otp.oath import TOTP
 from orders.access import api_tokens, api_versions
 from orders.models import ApiToken, AuditEntry, TotpFactor
 from tests.commands.running import run
+from tests.support.people import person
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +41,22 @@ def test_a_token_may_only_read_unless_it_is_given_scopes() -> None:
     )
     assert scopes_of(wide.out) == ["read", "orders", "priority"]
     assert AuditEntry.objects.filter(act="token create", target="olga").count() == 2
+
+
+@pytest.mark.parametrize(("level", "is_warned"), [("customer", True), ("viewer", True), ("operator", False)])
+def test_scopes_of_operators_are_warned_of_if_the_account_may_not_operate(
+    level: str, is_warned: bool
+) -> None:
+    account = person(level, "vera")
+    results = [run("token", "vera", "--scope", "orders", "operate")]
+    results.append(run("token", "vera", "--rotate", results[0].out.strip()))
+    assert scopes_of(results[1].out) == ["read", "orders", "operate"]
+    warning = (
+        f"warning: The account {account.username} has no access level of an operator, so the token cannot act with"
+        " operate until it is given one."
+    )
+    assert [warning in result.err for result in results] == [is_warned] * 2
+    assert "warning" not in run("token", "vera", "--scope", "orders", "priority").err
 
 
 @pytest.mark.parametrize(
