@@ -177,14 +177,14 @@ def read_one_of(bodies: Mapping[str, type[Strict]], data: Any) -> dict[str, Any]
 
 def _misplaced(members: Sequence[str], body: type[Strict], selecting: Sequence[str]) -> dict[str, list[str]]:
     """What to do about members that select orders in a way in which they cannot."""
-    known, conditions = shared(body).fields, shared(OrderFilterIn).fields
+    fields, conditions = shared(body).fields, shared(OrderFilterIn).fields
     mistakes = {
         name: "This is a condition: send it within `filter`." for name in members if name in conditions
     }
     mistakes |= dict.fromkeys(selecting[1:], f"Select orders in one way. There is `{selecting[0]}` already.")
     if selecting[0] not in members:
         mistakes[selecting[0]] = "Say which orders: send `filter`, `group` or `orders`."
-    return {name: [detail] for name, detail in mistakes.items() if name not in known or name not in members}
+    return {name: [detail] for name, detail in mistakes.items() if name not in fields or name not in members}
 
 
 def selection_of(values: Mapping[str, Any]) -> Selection | None:
