@@ -40,7 +40,7 @@ class OrderResubmission(ActView):
 
 def _retry(*, order_id: UUID, step: str | None = None, **act: Any) -> Result:
     if step is not None and lacks_step(order_id, step):
-        raise invalid("The order has no step of this name.", pointer="/step")
+        raise ProblemError("not_found", "The order has no step of this name.")
     return order_acts.retry_now(order_id=order_id, step=step, **act)
 
 
