@@ -75,6 +75,13 @@ CREATE_ACTION: dict[str, Any] = {
             description=KEY_HELP,
         ),
         ACTION_LOCATION,
+        OpenApiParameter(
+            "Idempotent-Replayed",
+            {"type": "string", "enum": ["true"]},
+            OpenApiParameter.HEADER,
+            description="Sent if an earlier request with this key created the action.",
+            response=[202],
+        ),
     ],
     "request": _one_of("NewBulkAction", ACTIONS.values()),
     "responses": {202: OpenApiResponse(BulkActionOut, description="The bulk action has been created.")},

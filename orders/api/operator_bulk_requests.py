@@ -5,17 +5,31 @@ from typing import Any
 from uuid import UUID
 
 from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
 
 from orders.api import enumerations
-from orders.api.fields import UUID_PATTERN, Choice, Digits, Number, NumberCursor, Strict, Text, Token, Whole
+from orders.api.fields import (
+    UUID_PATTERN,
+    Choice,
+    Digits,
+    Number,
+    NumberCursor,
+    Strict,
+    Text,
+    Token,
+    Whole,
+    shared,
+)
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk import SHOWN
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
-from orders.selectors.desk.filters import LEAST_WORDS, LONGEST, OrderFilter
+from orders.selectors.desk.filters import LEAST_WORDS, LONGEST, NAMES, OrderFilter
 from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, RATE, SLOWEST, STOP_SHARE, WAVES
 from orders.vocabulary import BulkItemState, BulkKind, ProcessState
+
+CONDITIONS = ", ".join("standing" if name == "kind" else name for name in NAMES)
 
 
 class OrderId(Token):
@@ -40,6 +54,10 @@ class OrderFilterIn(Strict):
     """
 
     least_members = 1
+    default_error_messages = {
+        "unknown": f"There is no such condition. There are {CONDITIONS}.",
+        "few": "Send at least one condition, such as `state`.",
+    }
 
     q = Text(min_length=LEAST_WORDS, max_length=LONGEST, required=False)
     state = serializers.ChoiceField(choices=list(ProcessState), required=False)
@@ -146,9 +164,27 @@ class BulkItemQuery(PageQuery):
 def read_one_of(bodies: Mapping[str, type[Strict]], data: Any) -> dict[str, Any]:
     """The values of whichever body this is. Raises `ValidationError`."""
     members: Sequence[str] = list(data) if isinstance(data, Mapping) else ()
-    selecting = next((name for name in bodies if name in members), next(iter(bodies)))
-    values: dict[str, Any] = bodies[selecting].read(data)
+    selecting = [name for name in bodies if name in members] or [next(iter(bodies))]
+    body = bodies[selecting[0]]
+    try:
+        values: dict[str, Any] = body.read(data)
+    except ValidationError as error:
+        if not isinstance(error.detail, dict) or not members:
+            raise
+        raise ValidationError({**error.detail, **_misplaced(members, body, selecting)}) from error
     return values
+
+
+def _misplaced(members: Sequence[str], body: type[Strict], selecting: Sequence[str]) -> dict[str, list[str]]:
+    """What to do about members that select orders in a way in which they cannot."""
+    fields, conditions = shared(body).fields, shared(OrderFilterIn).fields
+    mistakes = {
+        name: "This is a condition: send it within `filter`." for name in members if name in conditions
+    }
+    mistakes |= dict.fromkeys(selecting[1:], f"Select orders in one way. There is `{selecting[0]}` already.")
+    if selecting[0] not in members:
+        mistakes[selecting[0]] = "Say which orders: send `filter`, `group` or `orders`."
+    return {name: [detail] for name, detail in mistakes.items() if name not in fields or name not in members}
 
 
 def selection_of(values: Mapping[str, Any]) -> Selection | None:

@@ -22,7 +22,7 @@ from orders.api.operator_bulk_requests import (
     selection_of,
 )
 from orders.api.operator_requests import ReasonIn
-from orders.api.operator_views import OperatorView, action_created, actor, render_action
+from orders.api.operator_views import OperatorView, action_created, actor, count_problem, render_action
 from orders.api.paging import read_query, render_page
 from orders.api.problems import ProblemError
 from orders.api.requests import read_idempotency_key
@@ -50,7 +50,7 @@ class BulkView(OperatorView):
             raise NotFound from error
         except bulk_services.CountMismatchError as error:
             self._record_refusal(request, about, why="The number of orders was not confirmed.")
-            raise ProblemError("count_not_confirmed") from error
+            raise count_problem(error) from error
         except REFUSALS as error:
             self._record_refusal(request, about, why=str(error))
             raise ProblemError("act_refused", str(error)) from error
@@ -87,7 +87,7 @@ class BulkActions(BulkView):
         if key is not None and action.query["request"] != _fingerprint(request):
             detail = "The key was used for another bulk action in the last hour. Use a new key for a new one."
             raise ProblemError("idempotency_key_reused", detail)
-        return action_created(action.pk)
+        return action_created(action)
 
 
 def _create(request: Request, values: dict[str, Any], key: str | None) -> Any:
@@ -117,7 +117,9 @@ def _fingerprint(request: Request) -> str:
 def _selection(values: dict[str, Any]) -> Selection:
     selection = selection_of(values)
     if selection is None:
-        raise bulk_services.NothingToDoError("There is no such alert group, so there is nothing to do.")
+        raise bulk_services.NothingToDoError(
+            f"There is no alert group {values['group']}, so there is nothing to do."
+        )
     return selection
 
 

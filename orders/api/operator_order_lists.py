@@ -1,6 +1,7 @@
 """The operators' REST API of orders: lists with the console's filters, and all about one order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -23,10 +24,13 @@ from orders.api.paging import next_url, read_query, render_page
 from orders.business import editing
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search
+from orders.selectors.desk.archive_search import OrderList
 from orders.selectors.desk.compensation import compensating_orders
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
+from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
+from orders.selectors.logged_requests import orders_of_request
 from orders.vocabulary import TokenScope
 
 
@@ -42,17 +46,24 @@ class OrderSearch(OrdersView):
     @extend_schema(**documentation.SEARCH_ORDERS)
     def get(self, request: Request) -> Response:
         query = read_query(OrderSearchQuery, request)
-        cursor = query["cursor"]
-        page = archive_search.page(
-            order_filter(query),
-            after=cursor.position if cursor and not cursor.is_archived else None,
-            archived_after=cursor.position if cursor and cursor.is_archived else None,
-            limit=query["page_size"],
-            retry_limits=retry_limits(),
-            now=now(),
-        )
+        selected = order_filter(query)
+        page = _page(selected, query)
+        if page.is_empty and (requested := orders_of_request(selected.q)):
+            page = _page(replace(selected, requested=requested), query)
         behind = page.after or page.archived_after
         return _render(request, page.orders, behind and SearchPosition(behind, page.after is None))
+
+
+def _page(selected: OrderFilter, query: Mapping[str, Any]) -> OrderList:
+    cursor = query["cursor"]
+    return archive_search.page(
+        selected,
+        after=cursor.position if cursor and not cursor.is_archived else None,
+        archived_after=cursor.position if cursor and cursor.is_archived else None,
+        limit=query["page_size"],
+        retry_limits=retry_limits(),
+        now=now(),
+    )
 
 
 class Compensations(OrdersView):

@@ -29,7 +29,8 @@ class OrderFilterQuery(Strict):
         help_text=(
             f"Only orders that this finds: an ID, at least {LEAST_PART} digits of its end or 8 of its beginning; an "
             "email; a total such as `39.00`; an attribute of its kind such as `method=xrd`; or else a SKU, words of a "
-            f"title, a subject, a reference or an account's name, of at least {LEAST_WORDS} characters."
+            f"title, a subject, a reference or an account's name, of at least {LEAST_WORDS} characters. If it finds "
+            "none, those that the newest request with this ID was about."
         ),
     )
     state = Choice(list(ProcessState), default="", help_text="Only orders in this state.")

@@ -8,6 +8,7 @@ from rest_framework.exceptions import NotFound
 
 from orders.access.levels import ADMINISTER
 from orders.api import operator_order_documentation as documentation
+from orders.api.fields import MOST_UNKNOWN
 from orders.api.operator_order_requests import (
     COMPENSATED,
     DONE,
@@ -18,7 +19,7 @@ from orders.api.operator_order_requests import (
     SettlementIn,
 )
 from orders.api.operator_views import ActView
-from orders.api.problems import invalid
+from orders.api.problems import ProblemError, invalid, pointed
 from orders.api.requests import pointer
 from orders.business import BadOrderError
 from orders.fields.numbers import LARGEST_ID
@@ -37,12 +38,18 @@ class OrderResubmission(ActView):
     act = staticmethod(order_acts.resubmit)
 
 
+def _retry(*, order_id: UUID, step: str | None = None, **act: Any) -> Result:
+    if step is not None and lacks_step(order_id, step):
+        raise ProblemError("not_found", "The order has no step of this name.")
+    return order_acts.retry_now(order_id=order_id, step=step, **act)
+
+
 @extend_schema_view(post=extend_schema(**documentation.RETRY_ORDER))
 class OrderRetry(ActView):
     """Retries at once what waits for its next try."""
 
     body = RetryIn
-    act = staticmethod(order_acts.retry_now)
+    act = staticmethod(_retry)
 
 
 @extend_schema_view(post=extend_schema(**documentation.SET_PRIORITY))
@@ -82,7 +89,8 @@ def _edit(
     except BadOrderError as error:
         raise invalid(str(error), pointer=f"/changes{pointer(error.where)}") from error
     except editing.NotEditableError as error:
-        raise invalid(str(error), pointer="/changes") from error
+        details = {"changes": dict.fromkeys(error.names[:MOST_UNKNOWN], "This cannot be edited.")}
+        raise ProblemError("validation_failed", errors=list(pointed(details))) from error
 
 
 @extend_schema_view(post=extend_schema(**documentation.EDIT_STEP))

@@ -3,8 +3,10 @@
 from rest_framework import serializers
 
 from orders.api.representations import Out, StepName, page_of
+from orders.selectors.desk.outbox import MessageRow
 from orders.vocabulary import CircuitState, MessageChannel, MessageKind, MessageState
 from orders.wording.health import PAGES
+from orders.wording.skipped_messages import why_skipped
 
 TONES = ["good", "warn", "bad"]
 
@@ -201,8 +203,8 @@ class WorkflowListOut(Out):
 class OutgoingMessageOut(Out):
     """An email, or a call of the alerts' webhook. The local part of a customer's email address is not shown.
 
-    `due_at` is when it is tried next, null once it has ended. `error` is that of the last attempt. `group` is the alert
-    group that it is about.
+    `due_at` is when it is tried next, null once it has ended. `error` is that of the last attempt. `skipped_because`
+    says why it was not needed, null unless it is `skipped`. `group` is the alert group that it is about.
     """
 
     id = serializers.IntegerField()
@@ -212,11 +214,16 @@ class OutgoingMessageOut(Out):
     state = serializers.ChoiceField(choices=list(MessageState))
     attempts = serializers.IntegerField()
     error = serializers.CharField(allow_blank=True)
+    skipped_because = serializers.SerializerMethodField()
     created_at = serializers.DateTimeField()
     due_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
     group = serializers.IntegerField(source="group_id", allow_null=True)
     order_id = serializers.UUIDField(allow_null=True)
+
+    def get_skipped_because(self, message: MessageRow) -> str | None:
+        """Why it was skipped."""
+        return why_skipped(kind=message.kind, channel=message.channel) if message.is_skipped else None
 
 
 OutgoingMessagePageOut = page_of(OutgoingMessageOut, "A page of the outbox, newest first.")

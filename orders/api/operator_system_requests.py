@@ -3,9 +3,8 @@
 from orders.api.fields import Choice, Flag, Moment, NumberCursor, OneLine, Whole
 from orders.api.operator_requests import NeededReasonIn
 from orders.api.paging import CURSOR_HELP, PageQuery
-from orders.selectors.desk.outbox import VIEWS
 from orders.services.operators.agents import LONGEST_FORCE
-from orders.vocabulary import CircuitState
+from orders.vocabulary import CircuitState, MessageState
 
 
 class ForceIn(NeededReasonIn):
@@ -19,9 +18,9 @@ class OutboxQuery(PageQuery):
     """Selects messages of the outbox."""
 
     state = Choice(
-        [view for view in VIEWS if view],
+        ["waiting", *MessageState],
         default="",
-        help_text="Only messages that wait to be sent, that failed, or that were sent or skipped.",
+        help_text="Only messages in this state; `waiting` is for those that are `queued` or `sending`.",
     )
     cursor = NumberCursor(default=None, help_text=CURSOR_HELP)
 

@@ -27,7 +27,7 @@ from orders.api.operator_requests import (
     ReasonIn,
 )
 from orders.api.paging import AlertGroupQuery, AlertQuery, DecisionQuery, read_query, render_page
-from orders.api.problems import ProblemError
+from orders.api.problems import PROBLEMS, ProblemError
 from orders.api.scopes import MayUseScope, MissingScopeError, require
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
@@ -147,10 +147,10 @@ class GroupResubmission(OperatorView):
                 typed_count=values.get("count"),
             )
         except bulk_services.CountMismatchError as error:
-            raise ProblemError("count_not_confirmed") from error
+            raise count_problem(error) from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
             raise ProblemError("act_refused", str(error)) from error
-        return action_created(action.pk)
+        return action_created(action)
 
 
 class BulkActionDetail(OperatorView):
@@ -312,10 +312,23 @@ def group_of(group_id: int) -> Any:
     return group
 
 
-def action_created(action_id: int) -> Response:
-    """The response to whoever has created a bulk action."""
-    response = render_action(action_id, status=202)
-    response["Location"] = reverse("api:bulk-action", args=[action_id])
+def count_problem(error: bulk_services.CountMismatchError) -> ProblemError:
+    """The problem of a count that is missing or wrong. It does not say the right one: whoever repeats a request with
+    what its refusal says has confirmed nothing."""
+    where = PROBLEMS["count_not_confirmed"].meaning
+    if error.typed is None:
+        return ProblemError("count_not_confirmed", f"There is no `count`, and this needs one. {where}")
+    return ProblemError(
+        "count_not_confirmed", f"There are not {error.typed} orders now. Look at them again. {where}"
+    )
+
+
+def action_created(action: Any) -> Response:
+    """The response to whoever has created a bulk action, perhaps by an earlier request."""
+    response = render_action(action.pk, status=202)
+    response["Location"] = reverse("api:bulk-action", args=[action.pk])
+    if action.is_replayed:
+        response["Idempotent-Replayed"] = "true"
     return response
 
 

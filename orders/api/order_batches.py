@@ -20,7 +20,7 @@ from orders.api.representations import LinkOut, Out, order_url
 from orders.api.request_log import note_orders
 from orders.api.throttling import subjects_of_orders
 from orders.business.batch_placing import KeyedOrder, Outcome
-from orders.business.placing import PostedOrder
+from orders.business.placing import KeyReusedError, PostedOrder, ReferenceTakenError
 from orders.selectors.orders import client_of
 from orders.services.placing import place_orders
 from orders.vocabulary import TokenScope
@@ -146,14 +146,15 @@ class OrderBatch(APIView):
         for subject in (token, account):  # what one token may not place must not be counted for the others
             count(request, each=[subject], number=len(items))
         readings = [_read(request, number, item) for number, item in enumerate(items)]
-        outcomes = iter(place_orders([reading for reading in readings if isinstance(reading, KeyedOrder)]))
+        outcomes = place_orders([reading for reading in readings if isinstance(reading, KeyedOrder)])
+        note_orders(request, list(dict.fromkeys(filter(None, map(_order_of, outcomes)))))
+        following = iter(outcomes)
         results = [
-            _result(request, number, reading.key, next(outcomes))
+            _result(request, number, reading.key, next(following))
             if isinstance(reading, KeyedOrder)
             else reading
             for number, reading in enumerate(readings)
         ]
-        note_orders(request, [result.order_id for result in results if result.order_id])
         return Response(BatchOut.render({"results": results}))
 
 
@@ -175,6 +176,13 @@ def _result(request: Request, number: int, key: str, outcome: Outcome) -> BatchR
     if isinstance(outcome, PostedOrder):
         return BatchResult(key=key, status=ACCEPTED, order_id=outcome.order_id, is_replayed=outcome.replayed)
     return _refused(request, key, requests.refusal(outcome), place=_place_of(number))
+
+
+def _order_of(outcome: Outcome) -> UUID | None:
+    """The order that was placed, or the one for which another was refused."""
+    if isinstance(outcome, PostedOrder | KeyReusedError | ReferenceTakenError):
+        return outcome.order_id
+    return None
 
 
 def _refused(request: Request, key: str | None, error: Exception, *, place: str) -> BatchResult:

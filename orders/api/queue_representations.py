@@ -79,7 +79,7 @@ class LeaseOut(Out):
 
 class MessageResultOut(Out):
     """What became of a message. `result` is `done`, or `already` if there is no such message, or not any more, or
-    `refused` if another consumer has leased it. `message` explains it."""
+    `refused` if another consumer has leased it, or if it is on another of your queues. `message` explains it."""
 
     id = serializers.IntegerField()
     result = serializers.ChoiceField(choices=enumerations.MESSAGE_RESULTS)

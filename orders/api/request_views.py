@@ -19,11 +19,18 @@ from orders.api.representations import Out, page_of
 from orders.api.requests import client_id
 from orders.selectors import logged_requests
 from orders.selectors.paging import Page
+from sasweb.request_ids import SANE
 
 
 class RequestQuery(PageQuery):
     """Selects requests. Of several conditions, all must be met."""
 
+    request_id = Token(
+        pattern=SANE.pattern,
+        message="This must be the ID of a request, as `X-Request-ID` says it.",
+        default=None,
+        help_text="Only requests with this ID. There are several if you have sent it more than once.",
+    )
     order_id = Token(
         pattern="[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
         message="This must be the ID of an order.",
@@ -73,12 +80,13 @@ LIST_REQUESTS: dict[str, Any] = {
 GET_REQUEST: dict[str, Any] = {
     "operation_id": "get_request",
     "summary": "Retrieve a request by its ID",
-    "description": f"The newest one that has this `X-Request-ID`. {HELP}",
+    "description": (
+        "If you have sent this `X-Request-ID` more than once, the newest of those requests; `list_requests` has all of "
+        f"them by `request_id`. {HELP}"
+    ),
     "tags": ["requests"],
     "parameters": [
-        path_parameter(
-            "request_id", "What `X-Request-ID` of its answer says.", pattern="^[A-Za-z0-9._-]{8,64}$"
-        )
+        path_parameter("request_id", "What `X-Request-ID` of its answer says.", pattern=f"^{SANE.pattern}$")
     ],
     "responses": RequestLineOut,
     "extensions": {OPERATION_PROBLEMS: ["not_found"]},
@@ -93,6 +101,7 @@ class Requests(APIView):
         query = read_query(RequestQuery, request)
         page = logged_requests.requests_of(
             client_id(request),
+            request_id=query["request_id"],
             order_id=UUID(query["order_id"]) if query["order_id"] else None,
             code=query["code"],
             is_refused=query["refused"],

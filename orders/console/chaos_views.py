@@ -77,7 +77,7 @@ def set_faults(
         return _chaos_page(request, sandbox, faults, form)
     if (after := sandbox.set_faults(service, form.faults)) is not None:
         audit.record(
-            actor=actor(request), act="chaos-faults", target=service, before=faults[service], after=after
+            actor=actor(request), act="chaos faults", target=service, before=faults[service], after=after
         )
         messages.success(request, f"The faults of {service} have been set.")
     else:
@@ -90,7 +90,7 @@ def set_faults(
 def clear(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any]) -> HttpResponse:
     """Removes all faults."""
     sandbox.clear()
-    audit.record(actor=actor(request), act="chaos-clear", before=faults, after=sandbox.faults())
+    audit.record(actor=actor(request), act="chaos clear", before=faults, after=sandbox.faults())
     messages.success(request, "All faults have been removed.")
     return redirect("console:chaos")
 
@@ -103,7 +103,7 @@ def kill(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, r
         raise Http404
     pid = running.kill_one(role, var_dir=settings.CONFIG.var_dir)
     result = f"killed process {pid}" if pid else "no process found"
-    audit.record(actor=actor(request), act="chaos-kill", target=role, result=result)
+    audit.record(actor=actor(request), act="chaos kill", target=role, result=result)
     if pid:
         messages.success(request, f"Killed process {pid} of {role}.")
     else:

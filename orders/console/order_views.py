@@ -28,7 +28,7 @@ from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
-from orders.selectors.logged_requests import order_of_request, requests_about
+from orders.selectors.logged_requests import orders_of_request, requests_about
 from orders.services import audit
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
@@ -68,8 +68,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
         and console_order(order_filter.order_id, retry_limits=limits, now=at)
     ):
         return redirect("console:order", order_filter.order_id)  # a submission that is not yet an order
-    if not matches.orders and (requested := order_of_request(order_filter.q)):
-        return redirect("console:order", requested)
+    if not matches.orders and (requested := orders_of_request(order_filter.q)):
+        return redirect("console:order", requested[0])
     steps, agents = search.steps_and_agents()
     form.offer(steps=steps, agents=agents)
     return render(

@@ -72,7 +72,7 @@ def _verify(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request.POST)
     check = second_factor.verify(request, form.typed)
     if check.is_right:
-        _record(request, "second-factor", result="a right code")
+        _record(request, "second factor", result="a right code")
         return redirect(next_url(request))
     if check.wait:
         message = f"Too many wrong codes. Wait {check.wait} seconds, then try again."
@@ -113,7 +113,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
         record_refusal(request, reason=WRONG_CODE)
         form.reject("This code is wrong. Check that your phone's clock is set automatically, then try again.")
         return _set_up_page(request, form, status=403)
-    _record(request, "second-factor-set-up", result="has a second factor")
+    _record(request, "second factor set up", result="has a second factor")
     return _codes_page(request, codes)
 
 
@@ -123,7 +123,7 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
     if not second_factor.has_factor(request.user):
         return redirect("console:second-factor")
     codes = second_factor.renew_recovery_codes(request.user)
-    _record(request, "second-factor-codes", result="has new recovery codes")
+    _record(request, "second factor codes", result="has new recovery codes")
     return _codes_page(request, codes)
 
 
@@ -131,7 +131,7 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest) -> HttpResponse:
     """Removes the factor, so that another one can be set up."""
     second_factor.remove(request.user)
-    _record(request, "second-factor-remove", result="has no second factor")
+    _record(request, "second factor remove", result="has no second factor")
     messages.info(request, "Your second factor has been removed.")
     return redirect("console:second-factor")
 

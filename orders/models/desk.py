@@ -39,6 +39,9 @@ class BulkAction(models.Model):
     acted_at = models.DateTimeField(null=True, help_text="when it last acted on an order")
     ended_at = models.DateTimeField(null=True)
 
+    is_replayed = False
+    """Not stored: whether an earlier request has created it."""
+
     class Meta:
         indexes = [
             models.Index(fields=["starts_at"], condition=Q(state="running"), name="bulk_running"),

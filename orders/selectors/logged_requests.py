@@ -1,5 +1,6 @@
 """The log of clients' requests: for the client itself, and by order or by ID for operators."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -18,14 +19,18 @@ SHOWN = 20
 def requests_of(
     customer_id: int,
     *,
+    request_id: str | None,
     order_id: UUID | None,
     code: str | None,
     is_refused: bool | None,
     before: int | None,
     limit: int,
 ) -> Page[LoggedRequest]:
-    """What a client has asked, newest first: all, or only about an order, refused with a code, or refused at all."""
+    """What a client has asked, newest first: all, or only what has an ID, was about an order, was refused with a code,
+    or was refused at all."""
     rows = LoggedRequest.objects.filter(customer_id=customer_id).order_by("-id")
+    if request_id is not None:
+        rows = rows.filter(request_id=request_id)
     if order_id is not None:
         rows = rows.filter(order_ids__contains=[order_id])
     if code is not None:
@@ -58,8 +63,7 @@ def requests_about(order_id: UUID, *, operators: QuerySet[User]) -> Page[LoggedR
     return page_of(list(rows.order_by("-id")[: SHOWN + 1]), SHOWN)
 
 
-def order_of_request(request_id: str) -> UUID | None:
-    """The first order that a request with this ID was about, whoever sent it; the newest request counts."""
+def orders_of_request(request_id: str) -> Sequence[UUID]:
+    """The orders that a request with this ID was about, whoever sent it; the newest request counts."""
     rows = LoggedRequest.objects.filter(request_id=request_id, order_ids__len__gt=0).order_by("-id")
-    order_ids = rows.values_list("order_ids", flat=True).first()
-    return order_ids[0] if order_ids else None
+    return rows.values_list("order_ids", flat=True).first() or ()

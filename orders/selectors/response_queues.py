@@ -84,6 +84,19 @@ def leased_messages(*, queue: str, message_ids: Sequence[int]) -> list[MessageVi
     return [_message(*row) for row in rows]
 
 
+def elsewhere(*, queue: str, message_ids: Sequence[int]) -> dict[int, str]:
+    """Which of these messages are on another response queue of the same customer, with the name of that queue."""
+    client, _, _ = queue.rpartition("/")
+    rows = fetch(
+        """
+        SELECT id, queue FROM orders_statusmessage
+         WHERE id = ANY(%(ids)s) AND queue <> %(queue)s AND starts_with(queue, %(prefix)s)
+        """,
+        {"ids": list(message_ids), "queue": queue, "prefix": f"{client}/"},
+    )
+    return {number: name.removeprefix(f"{client}/") for number, name in rows}
+
+
 def versions(waiting: Sequence[Awaited]) -> dict[Awaited, str]:
     """For each of these, whether there is any such message: `EMPTY` if not. One statement, however many."""
     rows = fetch(

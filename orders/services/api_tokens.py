@@ -9,13 +9,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.access import api_tokens, api_versions
+from orders.access.levels import OPERATE
 from orders.models import ApiToken
 from orders.services import audit
 from orders.services.audit import Actor
 from orders.vocabulary import TokenScope
 
+OF_OPERATORS = (TokenScope.OPERATE.value, TokenScope.COMPENSATE.value)
 OVERLAP = timedelta(hours=24)
 """How long a token and the one that replaces it are both valid, unless somebody says otherwise."""
+
+
+def beyond_account(user: User, scopes: Collection[str]) -> list[str]:
+    """Which of these scopes do not let a token act, because its account may not operate the console."""
+    return [] if user.has_perm(OPERATE) else [scope for scope in OF_OPERATORS if scope in scopes]
 
 
 def create(
@@ -28,7 +35,7 @@ def create(
     with transaction.atomic():
         token, secret = api_tokens.mint(user, scopes=scopes, by=actor.name, label=label, days=days)
         result = f"created an API token for {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}"
-        _record("token-create", user, actor, result, after={"token": str(token), "scopes": token.scopes})
+        _record("token create", user, actor, result, after={"token": str(token), "scopes": token.scopes})
     return token, secret
 
 
@@ -57,7 +64,7 @@ def rotate(*, token: ApiToken, overlap: timedelta = OVERLAP, actor: Actor) -> tu
         ends = min(row.expires_at, now + overlap)
         result = f"replaced an API token, which ends at {ends:%Y-%m-%d %H:%M}"
         before, after = ({"token": str(each), "scopes": each.scopes} for each in (row, successor))
-        _record("token-rotate", row.user, actor, result, before=before, after=after)
+        _record("token rotate", row.user, actor, result, before=before, after=after)
     return successor, secret
 
 
@@ -70,7 +77,7 @@ def pin(*, token: ApiToken, version: str, actor: Actor) -> None:
         api_tokens.pin(token, version)
         before, after = ({"token": str(token), "version": each} for each in (token.version, version))
         _record(
-            "token-pin", token.user, actor, f"pinned an API token to {version}", before=before, after=after
+            "token pin", token.user, actor, f"pinned an API token to {version}", before=before, after=after
         )
 
 
@@ -80,7 +87,7 @@ def revoke(*, token: ApiToken, actor: Actor) -> bool:
         deleted, _ = ApiToken.objects.filter(pk=token.pk).delete()
         if deleted:
             before = {"token": str(token), "scopes": token.scopes}
-            _record("token-revoke", token.user, actor, "revoked an API token", before=before)
+            _record("token revoke", token.user, actor, "revoked an API token", before=before)
     return deleted > 0
 
 
@@ -88,7 +95,7 @@ def revoke_all(*, user: User, actor: Actor) -> int:
     """Revokes every token of an account. Returns how many there were."""
     with transaction.atomic():
         revoked = api_tokens.revoke_all(user)
-        _record("token-revoke", user, actor, "revoked every API token", before={"tokens": revoked})
+        _record("token revoke", user, actor, "revoked every API token", before={"tokens": revoked})
     return revoked
 
 

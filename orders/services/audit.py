@@ -32,16 +32,16 @@ ACTS = {
     "group-unacknowledge": "unacknowledge",
     "group-resubmit": "bulk resubmit",
     "outbox-retry": "retry message",
-    "agent-pause": "pause-agent",
-    "agent-resume": "resume-agent",
-    "agent-force": "force-circuit",
-    "agent-unforce": "unforce-circuit",
-    "bulk-actions": "bulk-create",
+    "agent-pause": "pause agent",
+    "agent-resume": "resume agent",
+    "agent-force": "force circuit",
+    "agent-unforce": "unforce circuit",
+    "bulk-actions": "bulk create",
     "bulk-action-pause": "pause action",
     "bulk-action-resume": "resume action",
     "bulk-action-stop": "stop action",
     "bulk-action-undo": "undo action",
-    "tokens": "token-create",
+    "tokens": "token create",
 }
 """The name of each act in the log, by URL name, where the two differ."""
 TARGETS = {
@@ -121,8 +121,8 @@ def record_refusal(
 
 
 def act_and_target(url_name: str, parameters: Mapping[str, Any], path: str) -> tuple[str, str]:
-    """Returns the act and the target of a URL, as the log names them."""
-    act = ACTS.get(url_name, url_name)
+    """Returns the act and the target of a URL, as the log names them. An act is named in words with spaces."""
+    act = ACTS.get(url_name, url_name.replace("-", " "))
     if url_name == "bulk-act":
         act = f"{parameters['act']} action"
     elif url_name in ("bulk-create", "bulk-actions") and parameters.get("kind"):

@@ -9,6 +9,7 @@ from django.db import transaction
 from orders.engine.channels import status_leases
 from orders.engine.channels.status_leases import MessageState, StatusLease
 from orders.engine.channels.wakeups import Topic, wake
+from orders.selectors.response_queues import elsewhere
 from orders.services.act_results import Result, ResultStatus
 
 GONE = "There is no such message, or it has been acknowledged."
@@ -16,6 +17,7 @@ IN_USE = "A consumer has leased it, and has not acknowledged it yet. Send the le
 LOST = "Your lease of it has lapsed, and another consumer has leased it since."
 NOT_LEASED = "There is no such message, or nobody has leased it."
 NOT_YOURS = "Another consumer has leased it."
+MISPLACED = "It is not on this queue, but on your queue {}."
 
 MessageResult = tuple[int, Result]
 """The ID of a message, and what became of it."""
@@ -39,11 +41,12 @@ def acknowledge_messages(
     *, queue: str, lease: UUID | None, message_ids: Sequence[int]
 ) -> list[MessageResult]:
     """Deletes messages that have been processed, unless another consumer has leased them. Returns a result for each;
-    what is not there has been acknowledged already."""
+    what is on none of the client's queues has been acknowledged already."""
     with transaction.atomic():
         states = status_leases.acknowledge(queue=queue, token=lease, message_ids=message_ids)
         _wake(any(state.is_allowed and state.has_later for state in states))
     return _results(
+        queue,
         message_ids,
         states,
         done="The message has been acknowledged.",
@@ -58,7 +61,12 @@ def release_messages(*, queue: str, lease: UUID, message_ids: Sequence[int]) -> 
         states = status_leases.release(queue=queue, token=lease, message_ids=message_ids)
         _wake(any(state.is_allowed for state in states))
     return _results(
-        message_ids, states, done="Others may lease the message.", already=NOT_LEASED, refused=NOT_YOURS
+        queue,
+        message_ids,
+        states,
+        done="Others may lease the message.",
+        already=NOT_LEASED,
+        refused=NOT_YOURS,
     )
 
 
@@ -69,12 +77,22 @@ def _wake(is_due: bool) -> None:
 
 
 def _results(
-    message_ids: Sequence[int], states: Iterable[MessageState], *, done: str, already: str, refused: str
+    queue: str,
+    message_ids: Sequence[int],
+    states: Iterable[MessageState],
+    *,
+    done: str,
+    already: str,
+    refused: str,
 ) -> list[MessageResult]:
     by_id = {state.message_id: state for state in states}
+    missing = [message_id for message_id in message_ids if message_id not in by_id]
+    misplaced = elsewhere(queue=queue, message_ids=missing) if missing else {}
 
     def result(message_id: int) -> Result:
         state = by_id.get(message_id)
+        if message_id in misplaced:
+            return Result(status=ResultStatus.REFUSED, message=MISPLACED.format(misplaced[message_id]))
         if state is None:
             return Result(status=ResultStatus.ALREADY, message=already)
         if state.is_allowed:

@@ -39,11 +39,12 @@ from django.utils.safestring import SafeString
 from orders.fields.money import Money
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.history import EventFacts
+from orders.selectors.desk.outbox import MessageRow
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags.pages import icon as icon_of
 from orders.vocabulary import AlertKind
-from orders.wording import role_alerts, units
+from orders.wording import role_alerts, skipped_messages, units
 from orders.wording.events import finding_text
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
@@ -178,6 +179,12 @@ def message_state(state: str) -> SafeString:
 def message_kind(kind: str) -> str:
     """What an outgoing message is about: "order link"."""
     return MESSAGE_KINDS.get(kind, kind)
+
+
+@register.filter
+def why_skipped(message: MessageRow) -> str:
+    """Why an outgoing message was skipped, as a sentence."""
+    return skipped_messages.why_skipped(kind=message.kind, channel=message.channel)
 
 
 @register.filter

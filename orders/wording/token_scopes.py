@@ -1,6 +1,6 @@
 """What each scope of an API token lets it do, as API, console and command say it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from orders.vocabulary import TokenScope
 
@@ -11,3 +11,11 @@ ACTS: Mapping[TokenScope, str] = {
     TokenScope.OPERATE: "act on orders, their steps, alerts and agents",
     TokenScope.COMPENSATE: "cancel orders, settle steps by hand, erase customers, and act on many orders at once",
 }
+
+
+def warn_beyond(scopes: Sequence[str], *, account: str) -> str:
+    """Warns that these scopes, at least one, do not let a token act."""
+    return (
+        f"The account {account} has no access level of an operator, so the token cannot act with"
+        f" {' or '.join(scopes)} until it is given one."
+    )

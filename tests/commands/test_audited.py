@@ -85,14 +85,14 @@ def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
     creation, revocation = AuditEntry.objects.order_by("id")
     assert (creation.actor, creation.act, creation.target, creation.result) == (
         ME,
-        "token-create",
+        "token create",
         "olga",
         f"created an API token for read until {timezone.now() + timedelta(days=90):%Y-%m-%d}",
     )
     beginning = out.getvalue()[: api_tokens.BEGINNING]
     assert (creation.before, creation.after) == (None, {"token": f"{beginning}…", "scopes": ["read"]})
     assert (revocation.actor, revocation.act, revocation.result) == (
-        *(ME, "token-revoke", "revoked every API token"),
+        *(ME, "token revoke", "revoked every API token"),
     )
     assert revocation.before == {"tokens": 1}
     assert out.getvalue()[: api_tokens.BEGINNING + 1] not in str([vars(creation), vars(revocation)])

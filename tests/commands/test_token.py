@@ -10,6 +10,7 @@ from django_otp.oath import TOTP
 from orders.access import api_tokens, api_versions
 from orders.models import ApiToken, AuditEntry, TotpFactor
 from tests.commands.running import run
+from tests.support.people import person
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,23 @@ def test_a_token_may_only_read_unless_it_is_given_scopes() -> None:
         "token", "olga", "--scope", "priority", "--scope", "orders", "--days", 7, "--label", "the till"
     )
     assert scopes_of(wide.out) == ["read", "orders", "priority"]
-    assert AuditEntry.objects.filter(act="token-create", target="olga").count() == 2
+    assert AuditEntry.objects.filter(act="token create", target="olga").count() == 2
+
+
+@pytest.mark.parametrize(("level", "is_warned"), [("customer", True), ("viewer", True), ("operator", False)])
+def test_scopes_of_operators_are_warned_of_if_the_account_may_not_operate(
+    level: str, is_warned: bool
+) -> None:
+    account = person(level, "vera")
+    results = [run("token", "vera", "--scope", "orders", "operate")]
+    results.append(run("token", "vera", "--rotate", results[0].out.strip()))
+    assert scopes_of(results[1].out) == ["read", "orders", "operate"]
+    warning = (
+        f"warning: The account {account.username} has no access level of an operator, so the token cannot act with"
+        " operate until it is given one."
+    )
+    assert [warning in result.err for result in results] == [is_warned] * 2
+    assert "warning" not in run("token", "vera", "--scope", "orders", "priority").err
 
 
 @pytest.mark.parametrize(
@@ -149,7 +166,7 @@ def test_one_token_or_all_are_revoked() -> None:
     assert (unknown.code, unknown.err) == (3, "'olga' has no token that begins with 'sas_'\n")
     assert run("token", "olga", "--revoke").out == "2 tokens revoked\n"
     assert api_tokens.find(third) is None
-    revocations = AuditEntry.objects.filter(act="token-revoke").values_list("result", flat=True)
+    revocations = AuditEntry.objects.filter(act="token revoke").values_list("result", flat=True)
     assert list(revocations.order_by("id")) == ["revoked an API token", "revoked every API token"]
 
 
@@ -164,5 +181,5 @@ def test_a_token_is_pinned_to_another_version_of_the_api(olga: User, monkeypatch
     assert run("token", "olga", "--pin", beginning, "2027-03-01").out == "1 token pinned to 2027-03-01\n"
     assert ApiToken.objects.get().version == "2027-03-01"
     assert run("token", "olga", "--pin", "sas_nothing", "2027-03-01").code == 3
-    entry = AuditEntry.objects.get(act="token-pin")
+    entry = AuditEntry.objects.get(act="token pin")
     assert (entry.target, entry.result) == ("olga", "pinned an API token to 2027-03-01")

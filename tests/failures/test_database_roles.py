@@ -124,7 +124,7 @@ def test_the_console_and_the_admin_site_write(urls: Urls) -> None:
     desk = signed_in(person("admin", "ann"))
     paused = desk.post("/console/agents/mail/pause/", {"reason": "the post is on strike"})
     assert paused.status_code in (200, 302)
-    assert AuditEntry.objects.filter(act="pause-agent", allowed=True).count() == 1
+    assert AuditEntry.objects.filter(act="pause agent", allowed=True).count() == 1
 
 
 def test_the_web_is_ready_with_the_role_of_the_application(urls: Urls, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_token_is_pinned_to_another_version_in_the_console(two_versions: None)
     assert ApiToken.objects.get().version == OLD.name
     entry = AuditEntry.objects.get()
     assert (entry.act, entry.target, entry.result) == (
-        "token-pin",
+        "token pin",
         "olga",
         "pinned an API token to 2026-11-26",
     )

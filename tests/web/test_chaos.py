@@ -59,12 +59,12 @@ def test_it_sets_a_services_faults_and_clears_them(admin: Client, system: System
     (form,) = [form for form in page.context["forms"] if form.service == "carrier"]
     assert form.initial == {"down": True} | WELL | {"latency": 250, "errors": 30}
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.act, entry.target) == ("ann", "chaos-faults", "carrier")
+    assert (entry.actor, entry.act, entry.target) == ("ann", "chaos faults", "carrier")
     assert (entry.before["down"], entry.after["down"]) == (False, True)
     assert entry.after["latency_ms"] == [0, 250]
     page = admin.post(f"{PANEL}clear/", follow=True)
     assert [form.initial["down"] for form in page.context["forms"]] == [False] * 4
-    assert AuditEntry.objects.filter(act="chaos-clear").get().before["carrier"]["error_rate"] == 0.3
+    assert AuditEntry.objects.filter(act="chaos clear").get().before["carrier"]["error_rate"] == 0.3
 
 
 @pytest.mark.parametrize("wrong", [{"errors": 101}, {"latency": -1}, {"hangs": "many"}, {"lost": ""}])

@@ -59,12 +59,13 @@ def test_an_allowed_act_and_a_refused_attempt_are_recorded_under_the_same_name(
             (entry,) = AuditEntry.objects.order_by("id")[earlier:]
             recorded[level].add((entry.act, entry.target))
     assert recorded["admin"] == recorded["viewer"]
+    assert not [act for act, _ in recorded["admin"] if "-" in act]
     order_id = StepState.objects.values_list("process_id", flat=True)[0]
-    assert {("skip", f"order {order_id}"), ("pause-agent", "agent kitchen")} < recorded["viewer"]
+    assert {("skip", f"order {order_id}"), ("pause agent", "agent kitchen")} < recorded["viewer"]
     viewer.post(places["bulk-create"], {"do": "compensate"})
     assert AuditEntry.objects.latest("id").act == "bulk compensate"
     viewer.post(places["bulk-create"], data=b"no form", content_type="multipart/form-data; boundary=")
-    assert AuditEntry.objects.latest("id").act == "bulk-create"
+    assert AuditEntry.objects.latest("id").act == "bulk create"
 
 
 def test_an_act_that_a_service_refused_is_recorded_as_refused(places: dict[str, str]) -> None:
@@ -75,8 +76,8 @@ def test_an_act_that_a_service_refused_is_recorded_as_refused(places: dict[str, 
     recorded = AuditEntry.objects.order_by("id").values_list("act", "allowed", "result")
     assert list(recorded) == [
         ("compensate", False, UNCONFIRMED),
-        ("force-circuit", False, "Give a reason for forcing the circuit."),
-        ("pause-agent", True, "The agent kitchen is paused. Its steps wait until it is resumed."),
+        ("force circuit", False, "Give a reason for forcing the circuit."),
+        ("pause agent", True, "The agent kitchen is paused. Its steps wait until it is resumed."),
     ]
 
 

@@ -133,8 +133,8 @@ def test_setting_up_a_second_factor_shows_the_key_and_then_the_recovery_codes_on
     )
     noted = AuditEntry.objects.order_by("pk").values_list("act", "target", "result", "allowed")
     assert list(noted) == [
-        ("second-factor-set-up", "operator", "a wrong code", False),
-        ("second-factor-set-up", "operator", "has a second factor", True),
+        ("second factor set up", "operator", "a wrong code", False),
+        ("second factor set up", "operator", "has a second factor", True),
     ]
 
 
@@ -197,7 +197,7 @@ def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery
     assert int(right["Retry-After"]) >= 1
     assert client.get(AUDIT).status_code == 302
     refused = AuditEntry.objects.filter(
-        act="second-factor", target="operator", result="a wrong code", allowed=False
+        act="second factor", target="operator", result="a wrong code", allowed=False
     )
     assert refused.count() == answers.count(403)
 

@@ -9,6 +9,7 @@ from orders.models import AlertGroup, AuditEntry, OutgoingMessage
 from orders.outbox.queue import deliver_due
 from orders.selectors.desk.outbox import SHOWN, mask
 from orders.services import accounts as account_services
+from orders.wording import skipped_messages
 from tests.support.factories import ago, ahead
 from tests.support.mailbox import Mailbox
 from tests.support.order_bodies import EMAIL
@@ -76,6 +77,20 @@ def test_its_views_and_pages_show_everything_once() -> None:
     assert second.context["after"] == ""
     assert "No message is waiting." in text_of(client, "?view=waiting")
     assert len(client.get("/console/outbox/?view=nonsense&before=x").context["rows"]) == SHOWN
+
+
+def test_it_says_why_a_message_was_skipped() -> None:
+    client = signed_in(person("viewer"))
+    assert "No message was skipped." in text_of(client, "?view=skipped")
+    group = AlertGroup.objects.create(kind="outage", agent="carrier", code="unreachable", pattern="no answer")
+    for kind in ("sign_up", "new_password", "order_link", "webhook_off"):
+        a_failure(state="skipped", error="", kind=kind)
+    for channel in ("email", "webhook"):
+        a_failure(state="skipped", error="", kind="alert", channel=channel, group=group)
+    text = text_of(client, "?view=skipped")
+    for reason in (*skipped_messages.REASONS.values(), *skipped_messages.ALERTS.values()):
+        assert text.count(reason) == 1
+    assert "Nothing has been sent yet." in text_of(client, "?view=sent")
 
 
 def test_an_operator_retries_what_failed_and_it_is_in_the_audit_log(inbox: Mailbox) -> None:

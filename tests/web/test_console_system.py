@@ -184,13 +184,13 @@ def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
     entries = list(AuditEntry.objects.order_by("id"))
     assert [(entry.act, entry.target, entry.result) for entry in entries] == [
         (
-            "pause-agent",
+            "pause agent",
             "agent payments",
             "The agent payments is paused. Its steps wait until it is resumed.",
         ),
-        ("pause-agent", "agent payments", "The agent payments is already paused."),
+        ("pause agent", "agent payments", "The agent payments is already paused."),
         (
-            "resume-agent",
+            "resume agent",
             "agent payments",
             "The agent payments has been resumed. Waiting steps are let through gradually.",
         ),
@@ -227,10 +227,10 @@ def test_an_admin_forces_a_circuit_for_a_time_and_with_a_reason() -> None:
     circuit.refresh_from_db()
     assert circuit.forced == ""
     assert list(AuditEntry.objects.order_by("id").values_list("act", "allowed")) == [
-        ("force-circuit", True),
-        ("unforce-circuit", True),
-        ("force-circuit", False),
-        ("force-circuit", False),
+        ("force circuit", True),
+        ("unforce circuit", True),
+        ("force circuit", False),
+        ("force circuit", False),
     ]
 
 

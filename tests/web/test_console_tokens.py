@@ -46,7 +46,7 @@ def test_a_token_is_shown_once_and_works() -> None:
     assert "the &lt;b&gt;till&lt;/b&gt;" in page
     assert "read, orders, compensate" in page
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.act, entry.target) == ("olga", "token-create", "olga")
+    assert (entry.actor, entry.act, entry.target) == ("olga", "token create", "olga")
 
 
 def test_a_reload_of_the_new_token_creates_nothing() -> None:
@@ -129,4 +129,4 @@ def test_an_administrator_sees_and_revokes_everybodys_tokens() -> None:
     assert client.post(f"{TOKENS}{ApiToken.objects.get(user=olga).pk}/revoke/").status_code == 302
     assert ApiToken.objects.get().user == pia
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.act, entry.target) == ("root", "token-revoke", "olga")
+    assert (entry.actor, entry.act, entry.target) == ("root", "token revoke", "olga")

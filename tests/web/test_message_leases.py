@@ -165,6 +165,20 @@ def test_a_message_named_twice_has_one_result(ada: APIClient) -> None:
     assert [result["id"] for result in response.json()["results"]] == [number]
 
 
+def test_a_message_is_not_acknowledged_on_a_queue_whose_name_is_mistyped(
+    ada: APIClient, bob: APIClient
+) -> None:
+    (number,) = posted(ada)
+    (others,) = posted(bob)
+    lease = leased(ada)["lease"]
+    for name in ("acknowledge", "release"):
+        path = QUEUE.replace("shop.1", "shop.l")
+        answer = ada.post(f"{path}/{name}", {"ids": [number, others, 0], "lease": lease}).json()
+        assert [result["result"] for result in answer["results"]] == ["refused", "already", "already"]
+        assert answer["results"][0]["message"] == "It is not on this queue, but on your queue shop.1."
+    assert act(ada, "acknowledge", [number], lease=lease) == ["done"]
+
+
 def test_a_client_leases_and_acknowledges_on_its_own_queues_only(ada: APIClient, bob: APIClient) -> None:
     (number,) = posted(ada)
     lease = leased(ada)["lease"]

@@ -69,7 +69,7 @@ def test_only_operators_may_act_and_every_refusal_is_recorded() -> None:
     expected = [
         *(("resubmit", order), ("skip", order), ("compensate", order), ("bulk resubmit", group)),
         *(("decide", order), ("report event", order)),
-        *(("pause-agent", "agent kitchen"), ("resume-agent", "agent kitchen")),
+        *(("pause agent", "agent kitchen"), ("resume agent", "agent kitchen")),
     ]
     assert sorted(entries) == sorted(
         (name, *act, False, "needs orders.operate", "127.0.0.1") for name in refused for act in expected
@@ -277,7 +277,7 @@ def test_an_agent_is_paused_and_resumed(operator: APIClient) -> None:
     answers = [operator.post(f"{API}/agents/kitchen/resume", body).json()["result"] for _ in range(2)]
     assert answers == ["done", "already"]
     assert not Circuit.objects.get().paused
-    reasons = AuditEntry.objects.filter(act="resume-agent").values_list("reason", flat=True)
+    reasons = AuditEntry.objects.filter(act="resume agent").values_list("reason", flat=True)
     assert set(reasons) == {"the new kitchen works"}
 
 

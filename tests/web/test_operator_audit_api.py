@@ -8,8 +8,9 @@ from rest_framework.test import APIClient
 
 from orders.models import AuditEntry
 from orders.selectors.desk import audit
+from orders.vocabulary import TokenScope
 from tests.support.factories import ago
-from tests.support.people import api_client, person, token_of
+from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.helpers import mistakes
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +84,30 @@ def test_an_entry_says_what_an_act_changed(viewer: APIClient, entries: list[Audi
         "since",
         "who",
     ]
+
+
+@pytest.mark.parametrize("act", ["pause agent", "pause-agent"])
+def test_an_act_is_named_and_found_in_words_however_an_earlier_release_has_stored_it(
+    viewer: APIClient, entries: list[AuditEntry], act: str
+) -> None:
+    newer = AuditEntry.objects.create(actor="otto", act="pause agent", target="agent oven")
+    shown = viewer.get(f"{API}/audit", {"act": act}).json()["results"]
+    assert [(entry["id"], entry["act"]) for entry in shown] == [
+        *((newer.pk, "pause agent"), (entries[0].pk, "pause agent")),
+    ]
+    console = signed_in(person("viewer", "vera")).get("/console/audit/", {"act": act})
+    assert [entry.act for entry in console.context["entries"]] == ["pause agent"] * 2
+    assert console.text.count(">pause agent</option>") == 1
+    table = b"".join(signed_in(person("viewer", "pia")).get("/console/audit.csv").streaming_content).decode()
+    assert table.count("pause agent") == 2 and "pause-agent" not in table
+
+
+def test_a_list_of_words_is_shown_as_words(viewer: APIClient) -> None:
+    scopes = [TokenScope.READ, TokenScope.ORDERS]
+    AuditEntry.objects.create(actor="olga", act="token create", after={"scopes": scopes, "waves": [1, 10]})
+    (entry,) = viewer.get(f"{API}/audit").json()["results"]
+    changed = {change["field"]: change["after"] for change in entry["changes"]}
+    assert changed == {"scopes": "read, orders", "waves": "[1, 10]"}
 
 
 def test_pages_of_rare_entries_look_at_few_and_go_on_until_all_are_found(

@@ -30,8 +30,8 @@ def test_each_act_needs_the_access_level_and_the_scope_and_every_refusal_is_reco
     failed_orders(2)
     action = started(operator)
     places: dict[str, tuple[TokenScope, Any, str, str]] = {
-        ACTIONS: (COMPENSATE, ERRORS, "bulk-create", ACTIONS),
-        f"{ACTIONS}/preview": (OPERATE, ERRORS, "bulk-action-preview", f"{ACTIONS}/preview"),
+        ACTIONS: (COMPENSATE, ERRORS, "bulk create", ACTIONS),
+        f"{ACTIONS}/preview": (OPERATE, ERRORS, "bulk action preview", f"{ACTIONS}/preview"),
         **{
             f"{ACTIONS}/{action.pk}/{act}": (scope, {}, f"{act} action", f"bulk {action.pk}")
             for act, scope in ACTS.items()
@@ -166,6 +166,7 @@ def test_a_request_that_is_repeated_with_its_key_makes_one_action(operator: APIC
     first, again = (operator.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "monday"}) for _ in range(2))
     assert (first.status_code, again.status_code) == (202, 202)
     assert first.json() == again.json()
+    assert (first.get("Idempotent-Replayed"), again.get("Idempotent-Replayed")) == (None, "true")
     succeed(OrderProcess.objects.get().pk)  # although no order matches any more
     assert (
         operator.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "monday"}).json()["id"]

@@ -81,6 +81,13 @@ def test_a_preview_says_how_many_orders_and_shows_the_first_without_doing_anythi
     assert not AuditEntry.objects.exists()
 
 
+def test_where_there_are_no_orders_none_can_have_paid(operator: APIClient) -> None:
+    for conditions in ({"state": "error"}, {"workflow": "fulfil-order"}):
+        body = {"kind": "compensate", "filter": conditions}
+        seen = operator.post(f"{ACTIONS}/preview", body).json()
+        assert (seen["count"], seen["may_have_paid"]) == (0, False)
+
+
 def test_a_cancellation_takes_orders_in_any_state_and_leaves_archived_ones_out(operator: APIClient) -> None:
     failed = failed_orders(1)
     under_way = make_order({"mix": "running"}, process_state="processing").pk
@@ -114,7 +121,8 @@ def test_where_there_is_nothing_to_do_the_act_is_refused_and_recorded(operator: 
     bodies = [ERRORS, {"kind": "resubmit", "group": 7}, {"kind": "compensate", "orders": [str(uuid7())]}]
     for body in bodies:
         assert_problem(operator.post(ACTIONS, body), "act_refused")
-    assert_problem(operator.post(f"{ACTIONS}/preview", bodies[1]), "act_refused")
+    problem = assert_problem(operator.post(f"{ACTIONS}/preview", bodies[1]), "act_refused")
+    assert problem["detail"] == "There is no alert group 7, so there is nothing to do."
     assert list(AuditEntry.objects.order_by("id").values_list("act", "allowed")) == [
         *[("bulk resubmit", False)] * 2,
         ("bulk compensate", False),
@@ -161,6 +169,27 @@ def test_a_body_that_is_not_valid_is_refused(
     assert not AuditEntry.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("members", "pointer", "detail"),
+    [
+        ({}, "/filter", "Say which orders: send `filter`, `group` or `orders`."),
+        ({"state": "error"}, "/filter", "Say which orders: send `filter`, `group` or `orders`."),
+        ({"state": "error"}, "/state", "This is a condition: send it within `filter`."),
+        ({"group": 1, "orders": [str(uuid7())]}, "/orders", "Select orders in one way. There is `group` already."),
+        ({"filter": {"kind": "error"}}, "/filter/kind", "There is no such condition. There are q, state, standing, "),
+        ({"filter": {}}, "/filter", "Send at least one condition, such as `state`."),
+        ({"filter": {"state": "error"}, "colour": "red"}, "/colour", "Unknown field."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", [ACTIONS, f"{ACTIONS}/preview"])
+def test_a_mistake_in_a_selection_says_what_to_send_instead(
+    operator: APIClient, path: str, members: dict[str, Any], pointer: str, detail: str
+) -> None:
+    problem = assert_problem(operator.post(path, {"kind": "resubmit"} | members), "validation_failed")
+    details = {error["pointer"]: error["detail"] for error in problem["errors"]}
+    assert details[pointer].startswith(detail)
+
+
 @pytest.mark.parametrize("body", ["[]", "0", '""', "false", "null", '[{"kind": "resubmit"}]'])
 def test_a_body_that_is_no_object_is_refused(operator: APIClient, body: str) -> None:
     failed_orders(1)
@@ -179,7 +208,13 @@ def test_the_count_must_be_right_and_must_be_sent_for_many_orders_and_every_canc
     cancellation = {"kind": "compensate", "filter": {"state": "error"}}
     for body in (ERRORS, ERRORS | {"count": 50}, cancellation, cancellation | {"count": 52}):
         assert_problem(operator.post(ACTIONS, body), "count_not_confirmed")
-    assert AuditEntry.objects.filter(allowed=False, act="bulk resubmit", target=ACTIONS).count() == 2
+    missing, wrong = (
+        operator.post(ACTIONS, body).json()["detail"] for body in (ERRORS, ERRORS | {"count": 50})
+    )
+    assert missing.startswith("There is no `count`, and this needs one. Send as `count` how many")
+    assert wrong.startswith("There are not 50 orders now. Look at them again. Send as `count` how many")
+    assert "51" not in missing + wrong
+    assert AuditEntry.objects.filter(allowed=False, act="bulk resubmit", target=ACTIONS).count() == 4
     few = {"kind": "resubmit", "orders": [str(OrderProcess.objects.first().pk)]}
     assert_problem(operator.post(ACTIONS, few | {"count": 2}), "count_not_confirmed")
     assert not BulkAction.objects.exists()

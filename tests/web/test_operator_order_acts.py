@@ -156,6 +156,8 @@ def test_what_waits_for_a_retry_is_retried_at_once(operator: APIClient) -> None:
     order = an_order({**BEFORE_SHIPMENT, "create-shipment": waits}, not_before=ahead(900))
     path = f"{API}/orders/{order.pk}/retry"
     assert operator.post(path, {"step": "capture-payment"}).json()["result"] == "already"
+    problem = assert_problem(operator.post(path, {"step": "capture-paiment"}), "not_found")
+    assert problem["detail"] == "The order has no step of this name."
     assert operator.post(path, WHY | {"step": "create-shipment"}).json()["result"] == "done"
     assert operator.post(path).json()["result"] == "already"
     assert step_of(order, "create-shipment").not_before is None
@@ -182,7 +184,10 @@ def test_a_failed_step_is_edited_as_strictly_as_an_order_is_read(operator: APICl
     path = f"{API}/orders/{order.pk}/{SHIPMENT}/edit"
     wrong = {"ship_to": {**DELFT, "city": "\n"}}
     assert mistakes(operator.post(path, {"changes": wrong})) == ["/changes/ship_to/city"]
-    assert mistakes(operator.post(path, {"changes": {"lines": []}})) == ["/changes"]
+    for value in (5, "Delft", None, []):
+        assert mistakes(operator.post(path, {"changes": {"ship_to": value}})) == ["/changes/ship_to"]
+    others = {"lines": [], "a/b": 1, "ship_to": DELFT}
+    assert mistakes(operator.post(path, {"changes": others})) == ["/changes/a~1b", "/changes/lines"]
     assert_problem(operator.post(path, {"changes": {"ship_to": DELFT}}), "act_refused")
     stale = {"changes": DELFT_STREET, "seen": {"ship_to": {**DELFT, "city": "Gouda"}}}
     assert "in the meantime" in assert_problem(operator.post(path, stale), "act_refused")["detail"]
@@ -205,6 +210,7 @@ def test_a_step_of_unknown_outcome_is_settled_by_hand(admin: APIClient) -> None:
     result = {"tracking": "t-1"}
     assert mistakes(admin.post(path, WHY | {"outcome": "unknown"})) == ["/outcome"]
     assert mistakes(admin.post(path, WHY | {"outcome": "not_done", "result": result})) == ["/result"]
+    assert mistakes(admin.post(path, WHY | {"outcome": "not_done", "results": result})) == ["/results"]
     problem = assert_problem(admin.post(path, WHY | {"outcome": "done", "result": {}}), "act_refused")
     assert "tracking" in problem["detail"]
     assert_problem(admin.post(path, WHY | {"outcome": "compensated"}), "act_refused")

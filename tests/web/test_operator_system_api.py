@@ -51,8 +51,8 @@ def acts() -> dict[str, tuple[str, dict[str, Any], str, str]]:
     message = a_failure()
     circuit = f"{API}/agents/kitchen"
     return {
-        f"{circuit}/force": ("orders.administer", FORCE, "force-circuit", "agent kitchen"),
-        f"{circuit}/unforce": ("orders.administer", {}, "unforce-circuit", "agent kitchen"),
+        f"{circuit}/force": ("orders.administer", FORCE, "force circuit", "agent kitchen"),
+        f"{circuit}/unforce": ("orders.administer", {}, "unforce circuit", "agent kitchen"),
         f"{API}/outbox/{message.pk}/retry": (
             *("orders.operate", {}, "retry message", f"message {message.pk}"),
         ),
@@ -228,8 +228,8 @@ def test_an_administrator_forces_a_circuit_for_a_time_and_lets_it_go() -> None:
     assert Circuit.objects.get().forced == ""
     entries = AuditEntry.objects.order_by("id").values_list("act", "target", "allowed", "reason")
     assert list(entries) == [
-        ("force-circuit", "agent kitchen", True, "their night"),
-        *[("unforce-circuit", "agent kitchen", True, "day")] * 2,
+        ("force circuit", "agent kitchen", True, "their night"),
+        *[("unforce circuit", "agent kitchen", True, "day")] * 2,
     ]
     for act, body in (("force", FORCE), ("unforce", {})):
         assert_problem(admin.post(f"{API}/agents/nobody/{act}", body), "not_found")
@@ -240,14 +240,17 @@ def test_an_administrator_forces_a_circuit_for_a_time_and_lets_it_go() -> None:
 
 def test_the_outbox_is_listed_by_state_without_customers_email_addresses(viewer: APIClient) -> None:
     failed = a_failure()
-    sent = a_failure(state="sent", error="")
+    sent, skipped = a_failure(state="sent", error=""), a_failure(state="skipped", error="")
     queued = a_failure(state="queued", ended_at=None, due_at=ahead(60))
-    newest_first = [queued.pk, sent.pk, failed.pk]
+    newest_first = [queued.pk, skipped.pk, sent.pk, failed.pk]
     shown = viewer.get(f"{API}/outbox").json()
     assert [message["id"] for message in shown["results"]] == newest_first
     assert "ada@" not in str(shown)
+    assert [message["skipped_because"] for message in shown["results"]] == [
+        *(None, "An earlier email to this address has a link that is still valid.", None, None)
+    ]
     assert (
-        shown["results"][2].items()
+        shown["results"][3].items()
         >= {
             "kind": "sign_up",
             "channel": "email",
@@ -257,13 +260,17 @@ def test_the_outbox_is_listed_by_state_without_customers_email_addresses(viewer:
             "due_at": None,
         }.items()
     )
-    for state, pk in (("failed", failed.pk), ("sent", sent.pk), ("waiting", queued.pk)):
+    for state, pk in (
+        *(("failed", failed.pk), ("sent", sent.pk), ("skipped", skipped.pk)),
+        *(("waiting", queued.pk), ("queued", queued.pk)),
+    ):
         page = viewer.get(f"{API}/outbox?state={state}").json()["results"]
         assert [message["id"] for message in page] == [pk]
     page = viewer.get(f"{API}/outbox?page_size=2").json()
     assert [
         each["id"] for each in page["results"] + viewer.get(page["next"]).json()["results"]
     ] == newest_first
+    assert viewer.get(f"{API}/outbox?state=sending").json()["results"] == []
     assert mistakes(viewer.get(f"{API}/outbox?state=lost")) == ["state"]
 
 

@@ -89,14 +89,25 @@ def test_a_request_is_found_by_the_id_that_its_answer_has(ada: APIClient, log: R
         assert_problem(ada.get(f"{REQUESTS}/{unknown}"), "not_found")
 
 
-def test_of_requests_that_a_client_has_given_one_id_the_newest_is_found(
-    ada: APIClient, log: RequestLog
+def test_of_requests_that_a_client_has_given_one_id_the_newest_is_found_and_all_are_listed(
+    ada: APIClient, bob: APIClient, log: RequestLog
 ) -> None:
-    for key in ("a", "b"):
-        last = ada.post(ORDERS, order_body(), headers={"X-Request-ID": "my-request", "Idempotency-Key": key})
+    first, last = (
+        ada.post(ORDERS, order_body(), headers={"X-Request-ID": "my-request", "Idempotency-Key": key}).json()
+        for key in ("a", "b")
+    )
+    bob.post(ORDERS, order_body(), headers={"X-Request-ID": "my-request"})
+    place(ada)
     log.write()
-    assert ada.get(f"{REQUESTS}/my-request").json()["order_ids"] == [last.json()["id"]]
-    assert len(listed(ada)) == 2
+    assert ada.get(f"{REQUESTS}/my-request").json()["order_ids"] == [last["id"]]
+    same = listed(ada, request_id="my-request")
+    assert [entry["order_ids"] for entry in same] == [[last["id"]], [first["id"]]]
+    assert listed(ada, request_id="another-one") == []
+
+
+@pytest.mark.parametrize("wrong", ["", "short", "x" * 65, "my request"])
+def test_what_can_be_no_requests_id_is_refused_as_a_filter(ada: APIClient, wrong: str) -> None:
+    assert mistakes(ada.get(REQUESTS, {"request_id": wrong})) == ["request_id"]
 
 
 def test_a_client_sees_no_request_of_another(ada: APIClient, bob: APIClient, log: RequestLog) -> None:
@@ -132,6 +143,24 @@ def test_a_batch_is_logged_with_all_that_it_placed(ada: APIClient, log: RequestL
     assert [each["order_ids"] for each in listed(ada, order_id=results[2]["order_id"])] == [
         entry["order_ids"]
     ]
+
+
+def test_a_batch_is_logged_with_the_orders_for_which_parts_of_it_were_refused(
+    ada: APIClient, log: RequestLog
+) -> None:
+    by_key = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "used"}).json()["id"]
+    by_reference = place(ada, reference="P-7")["id"]
+    items = [
+        {"idempotency_key": "used", "order": order_body(subject="another")},
+        {"idempotency_key": "a", "order": order_body(reference="P-7")},
+        {"idempotency_key": "b", "order": order_body()},
+        {"idempotency_key": "used", "order": order_body(subject="a third")},
+    ]
+    results = ada.post(f"{ORDERS}/batch", {"orders": items}).json()["results"]
+    assert [result["status"] for result in results] == [422, 409, 202, 422]
+    log.write()
+    assert listed(ada)[0]["order_ids"] == [by_key, by_reference, results[2]["order_id"]]
+    assert len(listed(ada, order_id=by_key)) == len(listed(ada, order_id=by_reference)) == 2
 
 
 @pytest.mark.parametrize(
@@ -240,6 +269,31 @@ def test_an_operator_finds_an_order_by_its_request_and_the_request_on_its_page(
     assert "POST /api/v1/orders" in page.text
     nothing = olga.get("/console/orders/", {"q": "another-request"})
     assert nothing.status_code == 200
+
+
+def test_an_operators_program_finds_orders_by_their_request_as_far_as_its_other_filters_match(
+    placed: dict[str, Any], ada: APIClient, log: RequestLog
+) -> None:
+    items = [{"idempotency_key": key, "order": order_body()} for key in ("a", "b")]
+    batch = ada.post(f"{ORDERS}/batch", {"orders": items}, headers={"X-Request-ID": "the-batch"}).json()
+    run_submission()
+    archived = finished_order(purchase={"customer": ada.user})
+    archive(archived)
+    log.note(line(customer_id=ada.user.pk, request_id="the-archived", order_ids=[archived]))
+    log.write()
+    viewer = api_client(token_of(person("viewer", "olga")))
+
+    def matches(**query: Any) -> list[str]:
+        return [row["id"] for row in viewer.get(f"{ORDERS}/search", query).json()["results"]]
+
+    assert matches(q=" the-request ", state="pending") == [placed["id"]]
+    assert matches(q="the-request", state="error") == []
+    assert sorted(matches(q="the-batch")) == sorted(result["order_id"] for result in batch["results"])
+    assert matches(q="the-archived") == [str(archived)]
+    assert matches(q="another-request") == []
+    page = viewer.get(f"{ORDERS}/search", {"q": "the-batch", "page_size": 1}).json()
+    (following,) = viewer.get(page["next"]).json()["results"]
+    assert {page["results"][0]["id"], following["id"]} == set(matches(q="the-batch"))
 
 
 def shown_ids(order_id: str) -> list[str]:

@@ -68,7 +68,7 @@ def test_both_tokens_are_valid_meanwhile_and_only_the_new_one_afterwards() -> No
     assert_problem(api_client(secret).get(ORDERS), "token_expired")
     assert status(successor) == 200
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.act, entry.target) == ("olga", "token-rotate", "olga")
+    assert (entry.actor, entry.act, entry.target) == ("olga", "token rotate", "olga")
     assert (entry.before["token"], entry.after["token"]) == (str(old), str(new))
     assert secret not in str(vars(entry)) and successor not in str(vars(entry))
 

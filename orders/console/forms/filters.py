@@ -154,9 +154,9 @@ class AuditFilterForm(forms.Form):
 
     def offer(self, acts: Sequence[str]) -> None:
         """Fills the drop-down list of actions. The selected one is always among them."""
-        selected = self.filter.act
+        selected = audit.act_in_words(self.filter.act)
         names = acts if selected in ("", *acts) else [selected, *acts]
-        self.fields["act"].widget.choices = [ANY, *((name, audit.act_label(name)) for name in names)]
+        self.fields["act"].widget.choices = [ANY, *((name, name) for name in names)]
 
     @property
     def filter(self) -> audit.AuditFilter:
@@ -168,7 +168,10 @@ class AuditFilterForm(forms.Form):
 class OutboxForm(forms.Form):
     """Which messages of the outbox are listed, and the key that the page starts below."""
 
-    VIEWS = (("", "All"), ("waiting", "Waiting"), ("failed", "Failed"), ("sent", "Sent"))
+    VIEWS = (
+        *(("", "All"), ("waiting", "Waiting"), ("failed", "Failed")),
+        *(("sent", "Sent"), ("skipped", "Skipped")),
+    )
 
     view = forms.ChoiceField(choices=VIEWS, required=False)
     before = Key()

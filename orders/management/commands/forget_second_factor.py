@@ -24,7 +24,7 @@ class Command(BaseCommand):
         second_factor.remove(user)
         audit.record(
             actor=audit.Actor(name=operator_name()),
-            act="second-factor-remove",
+            act="second factor remove",
             target=user.username[:120],
             result="has no second factor",
         )

@@ -25,7 +25,7 @@ from orders.selectors.api_tokens import tokens
 from orders.services import api_tokens as token_services
 from orders.services.audit import Actor
 from orders.vocabulary import TokenScope
-from orders.wording.token_scopes import ACTS
+from orders.wording.token_scopes import ACTS, warn_beyond
 from orders.wording.units import counted
 
 CREATE = "create"
@@ -125,7 +125,12 @@ class Command(ActingCommand):
         token, secret = token_services.create(user=user, scopes=scopes, label=label, days=days, actor=by)
         self.stdout.write(secret)
         self.stderr.write(f"for {', '.join(token.scopes)}; expires on {token.expires_at:%Y-%m-%d}")
+        self._warn(user, token.scopes)
         return DONE
+
+    def _warn(self, user: User, scopes: Collection[str]) -> None:
+        if beyond := token_services.beyond_account(user, scopes):
+            self.stderr.write(f"warning: {warn_beyond(beyond, account=user.username)}")
 
     def _check(self, user: User, scopes: Collection[str]) -> None:
         """Raises `Stop` unless the account may have a token with these scopes."""
@@ -152,6 +157,7 @@ class Command(ActingCommand):
         self.stderr.write(
             f"for {', '.join(successor.scopes)}; expires on {successor.expires_at:%Y-%m-%d}; {token} {ending}"
         )
+        self._warn(user, successor.scopes)
         return DONE
 
     def _ask_for_code(self, user: User) -> None:

@@ -40,6 +40,11 @@ class OrderList:
     after: Position | None = None
     archived_after: Position | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no orders, and no page is behind it."""
+        return not self.orders and self.after is None and self.archived_after is None
+
 
 def page(
     order_filter: OrderFilter,
@@ -144,6 +149,8 @@ def _matching(order_filter: OrderFilter, now: datetime) -> list[QuerySet[Archive
 
 
 def _searched(order_filter: OrderFilter) -> Q:
+    if order_filter.requested:
+        return Q(pk__in=order_filter.requested)
     if order_filter.email:
         return Q(pk__in=archived_orders.of_email(order_filter.email).order_by().values("pk"))
     if order_filter.digits:

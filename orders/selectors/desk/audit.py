@@ -70,11 +70,6 @@ class Entry:
     reason: str
     changes: Sequence[Change]
 
-    @property
-    def act_label(self) -> str:
-        """The act in words."""
-        return act_label(self.act)
-
 
 @dataclass(frozen=True, kw_only=True)
 class AuditPage:
@@ -136,7 +131,7 @@ def rows(audit_filter: AuditFilter) -> Iterator[Sequence[Any]]:
     """Yields the entries that match a filter as rows of `COLUMNS`, at most `MOST_ROWS`."""
     for row in _matching_entries(audit_filter)[:MOST_ROWS]:
         yield (
-            *(row.at.isoformat(), row.actor, row.ip_address, row.act, row.target),
+            *(row.at.isoformat(), row.actor, row.ip_address, act_in_words(row.act), row.target),
             *("yes" if row.allowed else "no", row.result, row.reason),
             *(
                 "" if value is None else json.dumps(value, ensure_ascii=False)
@@ -148,19 +143,21 @@ def rows(audit_filter: AuditFilter) -> Iterator[Sequence[Any]]:
 def acts() -> list[str]:
     """Returns the names of the acts among the latest entries, for the filter's drop-down list."""
     latest = AuditEntry.objects.order_by("-id").values_list("act", flat=True)[:RECENT]
-    return sorted(set(latest))
+    return sorted(set(map(act_in_words, latest)))
 
 
-def act_label(act: str) -> str:
-    """An act in words, whether it is stored as pause-agent or as retry now."""
+def act_in_words(act: str) -> str:
+    """The name of an act. Earlier releases have stored some as pause-agent."""
     return act.replace("-", " ")
 
 
 def _matching_entries(audit_filter: AuditFilter) -> QuerySet[AuditEntry]:
     entries = AuditEntry.objects.order_by("-id")
-    for name in ("actor", "act", "target"):
+    for name in ("actor", "target"):
         if value := getattr(audit_filter, name):
-            entries = entries.filter(**{name if name == "act" else f"{name}__icontains": value})
+            entries = entries.filter(**{f"{name}__icontains": value})
+    if act := act_in_words(audit_filter.act):
+        entries = entries.filter(act__in=[act, act.replace(" ", "-")])
     if audit_filter.allowed:
         entries = entries.filter(allowed=audit_filter.allowed == "yes")
     if audit_filter.since:
@@ -175,14 +172,17 @@ def _matching_entries(audit_filter: AuditFilter) -> QuerySet[AuditEntry]:
 
 
 def _entry(row: AuditEntry) -> Entry:
+    names = set(Entry.__dataclass_fields__) - {"act", "changes"}
     return Entry(
-        **{name: getattr(row, name) for name in Entry.__dataclass_fields__ if name != "changes"},
+        **{name: getattr(row, name) for name in names},
+        act=act_in_words(row.act),
         changes=list(changes(row.before, row.after)),
     )
 
 
 def changes(before: Any, after: Any) -> Iterator[Change]:
-    """Yields the differences between two JSON values, field by field. A nested field is named by its path."""
+    """Yields the differences between two JSON values, field by field. A nested field is named by its path, and a list
+    of words is written with commas."""
     old, new = dict(_flat(before)), dict(_flat(after))
     for field in dict.fromkeys((*old, *new)):
         if old.get(field) != new.get(field):
@@ -193,5 +193,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for name, inner in value.items():
             yield from _flat(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        yield path or "value", ", ".join(value)
     elif value is not None or path:
         yield path or "value", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -40,10 +40,11 @@ def preview(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -
     progress = order_progress(
         [processes[order_id] for order_id in ids if order_id in processes], retry_limits=retry_limits, now=now
     )
+    count = bulk_selection.count(selection, retry_limits=retry_limits, now=now)
     return Preview(
         selection=selection,
-        count=bulk_selection.count(selection, retry_limits=retry_limits, now=now),
+        count=count,
         archived=bulk_selection.count_archived(selection, now=now),
-        has_money=bulk_selection.has_money(selection),
+        has_money=count > 0 and bulk_selection.has_money(selection),
         first=order_rows(progress, now=now),
     )

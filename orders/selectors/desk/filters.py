@@ -1,6 +1,7 @@
 """The filter of the list of orders, as a query string and in words. Pure; the console's form reads it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from urllib.parse import urlencode
@@ -27,7 +28,8 @@ class OrderFilter:
     order's open alert; `waiting` is an agent that one of their steps waits for, or `1` for all orders that only wait;
     `older` is an age as in 90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a
     total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of a title, a subject, a
-    reference or an account's name. A filter with a problem matches nothing.
+    reference or an account's name. With `requested`, `q` is the ID of a request that was about these orders, and finds
+    them and no others. A filter with a problem matches nothing.
     """
 
     q: str = ""
@@ -40,6 +42,7 @@ class OrderFilter:
     waiting: str = ""
     older: str = ""
     priority: str = ""
+    requested: Sequence[UUID] = field(default=(), compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -93,7 +96,7 @@ class OrderFilter:
         return "" if is_else else self.q
 
 
-NAMES = tuple(field.name for field in fields(OrderFilter) if field.name != "problems")
+NAMES = tuple(field.name for field in fields(OrderFilter) if field.compare)
 
 
 def describe(order_filter: OrderFilter) -> str:

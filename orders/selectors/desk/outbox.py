@@ -18,7 +18,8 @@ VIEWS = {
     "": tuple(MessageState),
     "waiting": (MessageState.QUEUED, MessageState.SENDING),
     "failed": (MessageState.FAILED,),
-    "sent": (MessageState.SENT, MessageState.SKIPPED),
+    "sent": (MessageState.SENT,),
+    "skipped": (MessageState.SKIPPED,),
 }
 """The states that each view of the page shows."""
 
@@ -44,10 +45,15 @@ class MessageRow:
     def can_be_retried(self) -> bool:
         return self.state == MessageState.FAILED
 
+    @property
+    def is_skipped(self) -> bool:
+        return self.state == MessageState.SKIPPED
+
 
 def messages(*, view: str, before: int | None = None, limit: int = SHOWN) -> Page[MessageRow]:
-    """One page of the messages that a view shows, newest first, below number `before`. One query."""
-    messages = OutgoingMessage.objects.filter(state__in=VIEWS[view])
+    """One page of the messages that a view shows, or that are in a state, newest first, below number `before`. One
+    query."""
+    messages = OutgoingMessage.objects.filter(state__in=VIEWS.get(view, (view,)))
     if before is not None:
         messages = messages.filter(pk__lt=before)
     return page_of([_row(message) for message in messages.order_by("-id")[: limit + 1]], limit)

@@ -297,6 +297,8 @@ def _narrowed(orders: QuerySet[OrderProcess], kind: str) -> QuerySet[OrderProces
 
 
 def _searched(orders: QuerySet[OrderProcess], order_filter: OrderFilter) -> QuerySet[OrderProcess]:
+    if order_filter.requested:
+        return orders.filter(order_id__in=order_filter.requested)
     if order_filter.email:
         placed = Order.objects.annotate(lower_email=Lower("email")).filter(
             lower_email=order_filter.email.lower()

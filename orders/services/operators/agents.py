@@ -21,7 +21,7 @@ LONGEST_FORCE = 24 * 3600.0
 def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
     """Stops sending new steps to an agent. Calls under way continue, and new steps wait."""
     return _act(
-        "pause-agent",
+        "pause agent",
         agent,
         actor,
         reason,
@@ -34,7 +34,7 @@ def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
 def resume_agent(*, agent: str, actor: Actor, reason: str = "") -> Result:
     """Sends steps to a paused agent again, gradually."""
     return _act(
-        "resume-agent",
+        "resume agent",
         agent,
         actor,
         reason,
@@ -52,7 +52,7 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
     if refusal := _why_not_force(state, seconds, reason):
         audit.record(
             actor=actor,
-            act="force-circuit",
+            act="force circuit",
             target=f"agent {agent}",
             result=refusal,
             reason=reason,
@@ -60,7 +60,7 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
         )
         return Result(status=ResultStatus.REFUSED, message=refusal)
     return _act(
-        "force-circuit",
+        "force circuit",
         agent,
         actor,
         reason,
@@ -81,7 +81,7 @@ def _why_not_force(state: str, seconds: float, reason: str) -> str:
 def unforce_circuit(*, agent: str, actor: Actor, reason: str = "") -> Result:
     """Lets an agent's circuit follow the outcomes of its calls again."""
     return _act(
-        "unforce-circuit",
+        "unforce circuit",
         agent,
         actor,
         reason,

@@ -57,11 +57,13 @@ class TooManyError(SaswebError):
 
 
 class CountMismatchError(SaswebError):
-    """Raised when the count of orders must be typed, and is missing or wrong. `count` is the right one."""
+    """Raised when the count of orders must be typed, and is missing or wrong. `count` is the right one, `typed` what
+    was typed."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, typed: int | None = None) -> None:
         super().__init__(f"this acts on {count} orders: type {count} to confirm")
         self.count = count
+        self.typed = typed
 
 
 class ImpossibleActionError(SaswebError):
@@ -116,18 +118,19 @@ def create(
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
     `selection` describes the orders in words; `group` or `query` selected them, and there may be `most`, by default
-    `MOST`. A form that is submitted twice has the same `token` both times and creates one action. Raises
-    `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and `CountMismatchError` if `typed_count` is wrong, or
-    is missing although `needs_count`.
+    `MOST`. A form that is submitted twice has the same `token` both times and creates one action, which `is_replayed`
+    the second time. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and `CountMismatchError` if
+    `typed_count` is wrong, or is missing although `needs_count`.
     """
     with transaction.atomic():
         if token and (earlier := _action_of_token(token)) is not None:
+            earlier.is_replayed = True
             return earlier
         selected = list(dict.fromkeys(order_ids))
         _check(selected, MOST if most is None else most, waves, stop_share, rate)
         is_counted = typed_count is not None or needs_count(kind=kind, count=len(selected))
         if is_counted and typed_count != len(selected):
-            raise CountMismatchError(len(selected))
+            raise CountMismatchError(len(selected), typed=typed_count)
         return _create(
             kind=kind,
             order_ids=selected,

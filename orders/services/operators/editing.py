@@ -1,6 +1,6 @@
 """Edits the request of a failed step and retries it. See `orders.services.operators.order_acts`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +28,11 @@ __all__ = ["Field", "FieldType", "NotEditableError", "edit_and_resubmit", "edita
 
 
 class NotEditableError(ValueError):
-    """Raised when a field that cannot be edited is to be changed. Its text is one sentence."""
+    """Raised when fields that cannot be edited, `names`, are to be changed. Its text is one sentence."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"{', '.join(names)} cannot be edited.")
+        self.names = names
 
 
 def editable_fields(*, workflow: str, version: int, step: str) -> tuple[Field, ...]:
@@ -55,7 +59,7 @@ def edit_and_resubmit(
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         fields = {field.name: field for field in editing.editable(row.workflow, row.version, step)}
         if unknown := sorted(set(changes) - set(fields)):
-            raise NotEditableError(f"{', '.join(unknown)} cannot be edited.")
+            raise NotEditableError(unknown)
         new = {name: editing.read(row.workflow, name, value) for name, value in changes.items()}
         failed = find_step(steps, step)
         if refusal := _why_not_edit(row, failed, new):

@@ -158,6 +158,8 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None, reason: 
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
+        if step is not None and find_step(steps, step) is None:
+            return refused(f"The order has no step {step!r}.")
         now = database_now()
         waits = [
             candidate

@@ -1,0 +1,23 @@
+"""Why the outbox has skipped a message: what each kind of message waits for to be worth sending."""
+
+from collections.abc import Mapping
+
+from orders.vocabulary import MessageChannel, MessageKind
+
+REASONS: Mapping[str, str] = {
+    MessageKind.ORDER_LINK: (
+        "No guest has placed this order with this email address, or the link was sent there a moment ago."
+    ),
+    MessageKind.SIGN_UP: "An earlier email to this address has a link that is still valid.",
+    MessageKind.NEW_PASSWORD: "No account that signs in with a password has this email address.",
+    MessageKind.WEBHOOK_OFF: "The webhook has been enabled or deleted since.",
+}
+ALERTS: Mapping[str, str] = {
+    MessageChannel.EMAIL: "Alerts are not sent by email any more: ALERT_EMAIL is empty.",
+    MessageChannel.WEBHOOK: "Alerts are not sent to a webhook any more: ALERT_WEBHOOK_URL is empty.",
+}
+
+
+def why_skipped(*, kind: str, channel: str) -> str:
+    """Why a message of this kind was skipped, as a sentence."""
+    return ALERTS[channel] if kind == MessageKind.ALERT else REASONS[kind]
