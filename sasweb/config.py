@@ -101,7 +101,7 @@ def read(environment: Environment | None = None) -> Config:
         ramp=env.number("RAMP", 30.0, lowest=0.1, highest=3_600),
         agent_rate=env.number("AGENT_RATE", 0.0, lowest=0, highest=100_000),
         retry_budget=env.number("RETRY_BUDGET", 100.0, lowest=0.1, highest=100_000),
-        keep_finished=env.number("KEEP_FINISHED", 90.0, lowest=0, highest=36_500),
+        keep_finished=env.number("KEEP_FINISHED", 90.0, lowest=1, highest=36_500),
         keep_archived=env.number("KEEP_ARCHIVED", 0.0, lowest=0, highest=36_500),
         keep_requests=env.number("KEEP_REQUESTS", 7.0, lowest=0, highest=36_500),
         email_url=env.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import structlog
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
@@ -18,6 +18,10 @@ Handler = Callable[[HttpRequest], HttpResponseBase]
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 WITHOUT_CONTENT = (204, 304)
 NUL = re.compile("%00|\x00")
+
+STRANGE_HOST = (
+    "`Host` does not name this server. Its operators list the names that it has in `ALLOWED_HOSTS`."
+)
 
 API = ("/api/", "/callbacks/")
 PERSONAL = ("/account/", "/console/", "/admin/")
@@ -98,12 +102,40 @@ def no_misspelt_api(get_response: Handler) -> Handler:
     return middleware
 
 
+def no_strange_host(get_response: Handler) -> Handler:
+    """Answers 400 to a request of the API for a host that is not ours. Otherwise Django would, and show its own page
+    where DEBUG is on."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if concerns_api(request.path_info):
+            try:
+                request.get_host()
+            except DisallowedHost:
+                return _refuse(request, 400, BadRequest(STRANGE_HOST))
+        return get_response(request)
+
+    return middleware
+
+
+def no_api_cookies(get_response: Handler) -> Handler:
+    """Takes the cookies out of the API's answers: Django replaces and deletes those of a request that it does not know,
+    and a client of the API has no use for any."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if concerns_api(request.path_info):
+            response.cookies.clear()
+        return response
+
+    return middleware
+
+
 def no_nul(get_response: Handler) -> Handler:
     """Answers 400 to a NUL character in a url: the database takes none, and no page has a use for one."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if "\x00" in request.path_info or NUL.search(request.META.get("QUERY_STRING", "")):
-            return _refuse(request, 400, BadRequest("the url has a NUL character"))
+            return _refuse(request, 400, BadRequest("The url has a NUL character."))
         return get_response(request)
 
     return middleware

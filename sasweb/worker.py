@@ -13,9 +13,11 @@ The time for a body is limited in `sasweb.asgi`, the time between two requests b
 
 import asyncio
 import random
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from gunicorn.asgi.parser import ParseError
 from gunicorn.asgi.protocol import ASGIProtocol
@@ -44,6 +46,10 @@ CODES = {
 """The problems of gunicorn's own answers. Any other is about a malformed request."""
 LONGEST_REASON = 200
 """Characters of gunicorn's reason, which may quote the request."""
+
+
+ABSOLUTE = re.compile(rb"https?://([^/]*)", re.IGNORECASE)
+"""The beginning of a target that is a whole url, with the host."""
 
 
 class Protocol(ASGIProtocol):
@@ -127,7 +133,9 @@ class Protocol(ASGIProtocol):
     def _on_headers_complete(self) -> Any:
         self._pieces = self._received = 0
         self.worker.waiting.setdefault(self)
-        return super()._on_headers_complete()
+        result = super()._on_headers_complete()
+        _without_origin(self._current_request)
+        return result
 
     def _on_message_complete(self) -> None:
         super()._on_message_complete()
@@ -151,6 +159,16 @@ class Protocol(ASGIProtocol):
         if self._unread_handle is not None:
             self._unread_handle.cancel()
             self._unread_handle = None
+
+
+def _without_origin(request: Any) -> None:
+    """Has a request whose target is a whole url ask for its path, of its host (RFC 9112, section 3.2.2)."""
+    if (origin := ABSOLUTE.match(request.raw_path)) is None:
+        return
+    request.raw_path = request.raw_path[origin.end() :] or b"/"
+    request.path = unquote_to_bytes(request.raw_path).decode("utf-8", "replace")
+    others = [(name, value) for name, value in request.headers_bytes if name != b"host"]
+    request.headers_bytes = [(b"host", origin[1]), *others]
 
 
 def _text(part: str | bytes | None) -> str:

@@ -184,7 +184,7 @@ GET_ORDER: dict[str, Any] = {
         200: representations.OrderOut,
         304: OpenApiResponse(description="You have the current version."),
     },
-    "extensions": {OPERATION_PROBLEMS: ["not_found", "headers_too_large", "too_many_waiting"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "too_many_waiting"]},
 }
 FOLLOW_ORDER: dict[str, Any] = {
     "operation_id": "follow_order",
@@ -204,11 +204,11 @@ FOLLOW_ORDER: dict[str, Any] = {
         (200, "text/event-stream"): OpenApiResponse({"type": "string"}, description="The order's events."),
         204: OpenApiResponse(description="The order is finished, and you have its last version."),
     },
-    "extensions": {OPERATION_PROBLEMS: ["not_found", "headers_too_large", "too_many_waiting"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "too_many_waiting"]},
 }
 CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
-    "summary": "Cancel an order",
+    "summary": "Cancel one of your orders",
     "description": (
         "Cancels an order, and refunds what was paid. You can cancel an order from the moment it is placed until its "
         "point of no return, and also one that could not be inserted. After a 202 response the order's `goal` is "

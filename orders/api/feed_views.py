@@ -66,9 +66,7 @@ LIST_CHANGES: dict[str, Any] = {
     "tags": ["changes"],
     "parameters": [ChangeQuery],
     "responses": ChangePageOut,
-    "extensions": {
-        OPERATION_PROBLEMS: ["validation_failed", "cursor_expired", "headers_too_large", "too_many_waiting"]
-    },
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", "cursor_expired", "too_many_waiting"]},
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import structlog
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views import defaults
@@ -197,8 +197,9 @@ def _log(problem: Problem, error: Exception, path: str) -> None:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's 400 response, sent before any view is reached."""
-    return _outside_views(request, "malformed_request") or defaults.bad_request(request, exception)
+    """Django's 400 response, sent before any view is reached. What a `BadRequest` says is meant for the client."""
+    detail = str(exception) if isinstance(exception, BadRequest) else ""
+    return _outside_views(request, "malformed_request", detail) or defaults.bad_request(request, exception)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -220,10 +221,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _outside_views(request, "internal_error") or defaults.server_error(request)
 
 
-def _outside_views(request: HttpRequest, code: str) -> HttpResponse | None:
-    if not concerns_api(request.path_info):
-        return None
-    return _respond(describe(PROBLEMS[code], request_id=_request_id(request)), headers={})
+def _outside_views(request: HttpRequest, code: str, detail: str = "") -> HttpResponse | None:
+    return refuse(request, code, detail) if concerns_api(request.path_info) else None
+
+
+def refuse(
+    request: HttpRequest, code: str, detail: str, *, errors: Sequence[Mapping[str, str]] = ()
+) -> HttpResponse:
+    """The response of a middleware that lets a request get no further."""
+    problem = describe(PROBLEMS[code], request_id=_request_id(request), detail=detail, errors=errors)
+    return _respond(problem, headers={})
 
 
 def _respond(body: Mapping[str, Any], *, headers: Mapping[str, str]) -> HttpResponse:

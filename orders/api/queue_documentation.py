@@ -39,9 +39,7 @@ LIST_MESSAGES: dict[str, Any] = {
     "tags": ["response queues"],
     "parameters": [QUEUE, MessageQuery],
     "responses": representations.MessagePageOut,
-    "extensions": {
-        OPERATION_PROBLEMS: ["validation_failed", "not_found", "headers_too_large", "too_many_waiting"]
-    },
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found", "too_many_waiting"]},
 }
 DELETE_MESSAGE: dict[str, Any] = {
     "operation_id": "delete_message",
@@ -65,7 +63,7 @@ LEASE_MESSAGES: dict[str, Any] = {
     "parameters": [QUEUE],
     "request": LeaseIn,
     "responses": {200: representations.LeaseOut},
-    "extensions": {OPERATION_PROBLEMS: ["not_found", "headers_too_large", "too_many_waiting"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "too_many_waiting"]},
 }
 ACKNOWLEDGE_MESSAGES: dict[str, Any] = {
     "operation_id": "acknowledge_messages",

@@ -216,8 +216,9 @@ class ProgressOut(Out):
 
 
 class EventOut(Out):
-    """An event in an order's history. `error` is present where a step failed for good or was declined, `waiting_until`
-    if the order waits since then and that has a deadline, and `reason` if its cancellation was requested."""
+    """An event in an order's history. `error` is present where a call or a step failed or a step was declined,
+    `waiting_until` if the order waits since then and that has a deadline, and `reason` if its cancellation was
+    requested."""
 
     sparse = ("error", "waiting_until", "reason")
 

@@ -17,11 +17,17 @@ from orders.fields.numbers import LARGEST_ID
 from orders.vocabulary import TokenScope
 from sasweb.problems import MEDIA_TYPE, type_url
 
-EVERYWHERE = ("malformed_request", "not_acceptable", "rate_limited", "internal_error", "unavailable")
+EVERYWHERE = (
+    *("malformed_request", "url_too_long", "headers_too_large"),
+    *("not_acceptable", "rate_limited", "internal_error", "unavailable"),
+)
 IF_SENT = ("invalid_token", "token_expired")
 """Of a token, also where none is needed."""
 WITH_TOKEN = ("not_authenticated", "scope_missing")
-WITH_BODY = ("validation_failed", "body_too_large", "unsupported_media_type")
+WITH_BODY = (
+    *("validation_failed", "request_timeout", "body_too_large", "unsupported_media_type"),
+    "transfer_coding_unknown",
+)
 
 MISTAKE = {
     "type": "object",

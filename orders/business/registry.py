@@ -20,6 +20,9 @@ from orders.engine.errors import WorkflowError
 from orders.engine.moving import Journey, check_move
 from sasweb.environment import ConfigError, Environment, invalid
 
+DAY = 86_400
+"""Seconds."""
+
 AgentMaker = Callable[[Environment], Sequence[Agent]]
 
 
@@ -93,7 +96,7 @@ def own_modules(name: str) -> list[Any]:
 
 def check() -> None:
     """Finds and checks everything now. Raises `ConfigError` for an invalid setting, and `WorkflowError`."""
-    _found()
+    _check_deletion(_found().workflows)
 
 
 def forget() -> None:
@@ -134,6 +137,22 @@ def _found() -> _Found:
         workflows={(workflow.name, workflow.version): workflow for workflow in versions},
         agent_names=tuple(agents),
     )
+
+
+def _check_deletion(workflows: Workflows) -> None:
+    """Raises `ConfigError` if orders were deleted while remote services still know their keys. A client may then place
+    a new order with the idempotency key of a deleted one: it has the same id, so the services would take its calls for
+    repeated ones, answer them, and do nothing."""
+    config = settings.CONFIG
+    steps = [step for workflow in workflows.values() for step in workflow.steps if step.waits_for is None]
+    longest = max((step.key_retention for step in steps), default=0) / DAY
+    if config.keep_archived and config.keep_finished + config.keep_archived < longest:
+        raise invalid(
+            "KEEP_ARCHIVED",
+            f"{config.keep_archived:g}",
+            f"0, or at least {longest - config.keep_finished:g}: with the days of KEEP_FINISHED, an order must be kept"
+            f" for the {longest:g} days in which remote services recognise its keys",
+        )
 
 
 def _check_names(kind: type[OrderKind]) -> None:

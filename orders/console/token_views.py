@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from orders.access import used_forms
 from orders.access.api_versions import supported
 from orders.access.levels import ADMINISTER, VIEW
 from orders.console.forms.tokens import TokenForm
@@ -17,8 +18,6 @@ from orders.services import api_tokens as token_services
 
 ROTATED = "rotate"
 """The field with the key of a token that is to be rotated."""
-USED_FORMS, MOST_USED_FORMS = "used_token_forms", 50
-"""Where a session has the keys of the latest forms that have created a token, and how many."""
 
 
 @page
@@ -33,18 +32,21 @@ def _create(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST, user=request.user)
     if not form.is_valid():
         return _tokens_page(request, form)
-    form_key, used = str(form.cleaned_data.pop("form_key")), request.session.get(USED_FORMS, [])
-    if form_key in used:  # the page with the new token was loaded again
+    form_key = str(form.cleaned_data.pop("form_key"))
+    with used_forms.taking(request.session, form_key) as is_first:  # type: ignore[arg-type]  # `SESSION_ENGINE`
+        if is_first:
+            token, secret = token_services.create(
+                user=request.user,  # type: ignore[arg-type]  # signed in
+                actor=actor(request),
+                **form.cleaned_data,
+            )
+    if not is_first:  # the page with the new token was loaded again, or the form was posted twice
         messages.error(
-            request, "Nothing has been created: the form's token is there, and is not shown again."
+            request,
+            "Nothing has been created: the form's token is there, and is not shown again. If you have not copied it,"
+            " revoke it and create another.",
         )
         return redirect("console:tokens")
-    token, secret = token_services.create(
-        user=request.user,  # type: ignore[arg-type]  # signed in
-        actor=actor(request),
-        **form.cleaned_data,
-    )
-    request.session[USED_FORMS] = [*used, form_key][-MOST_USED_FORMS:]
     return render(request, "console/tokens/new.html", {"token": token, "secret": secret})
 
 

@@ -182,7 +182,14 @@ def event_view(event: Event) -> EventView:
         kind=event.kind,
         step=event.step,
         attempt=event.attempt,
-        error=public_error(event.detail.get("error")),
+        error=_error_of(event),
         waiting_until=moment(until),
         reason=event.detail.get("why"),
     )
+
+
+def _error_of(event: Event) -> Mapping[str, str] | None:
+    """What went wrong. A failed call is an error itself."""
+    if event.kind != EventKind.CALL_FAILED:
+        return public_error(event.detail.get("error"))
+    return public_error(event.detail) if "code" in event.detail else None

@@ -6,7 +6,6 @@ from typing import Any
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,11 +13,13 @@ from rest_framework.views import APIView
 
 from orders.api.fields import OneLine
 from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
-from orders.api.problems import OPERATION_PROBLEMS
+from orders.api.problems import OPERATION_PROBLEMS, ProblemError
 from orders.api.representations import LinkOut, MoneyOut, Out, page_of
 from orders.shop import catalogue
 from orders.shop.catalogue import ProductView
 from orders.shop.description import LONGEST_SKU
+
+NO_SUCH_PRODUCT = "No product with this SKU is for sale. `GET /api/v1/products` lists those that are."
 
 
 class SizeOut(Out):
@@ -115,5 +116,5 @@ class ProductDetail(APIView):
     def get(self, request: Request, sku: str) -> Response:
         product = catalogue.product(sku)
         if product is None:
-            raise NotFound
+            raise ProblemError("not_found", NO_SUCH_PRODUCT)
         return Response(ProductOut.render(product))

@@ -6,6 +6,7 @@
 {% order_state process_state %}   the pill of an order's state as it is stored
 {% step_state step.state %}       the pill of a step's state as it is stored
 {% circuit_state state %}         the pill of a circuit
+{{ path|pieces }}                 a path or an email address that breaks before / and @, elsewhere only if it must
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind }} "a step failed for good"
@@ -22,6 +23,7 @@
 {% navigation as pages %}         the console's pages, with the current one marked
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,7 +35,7 @@ from django.conf import settings
 from django.template import Context
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from orders.fields.money import Money
@@ -113,6 +115,14 @@ def money(amount: int, currency: str) -> str:
 def short_id(order_id: UUID | str) -> SafeString:
     """The end of an id, by which people tell orders apart: orders of the same minute begin alike."""
     return format_html('<code class="id" title="{}">{}</code>', order_id, str(order_id)[-8:])
+
+
+@register.filter
+def pieces(text: str) -> SafeString:
+    """A path or an email address, which a narrow column breaks before "/" and "@". Otherwise it would be broken at the
+    hyphens of an id, or anywhere."""
+    parts = re.findall(r"[/@]?[^/@]+|[/@]", text)
+    return format_html_join("", '<span class="piece">{}</span>', ((part,) for part in parts))
 
 
 @register.simple_tag

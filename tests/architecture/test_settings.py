@@ -36,7 +36,7 @@ WRONG = [
     ("RAMP", "0", "expected a number from 0.1 to 3600"),
     ("AGENT_RATE", "-1", "expected a number from 0 to 100000"),
     ("RETRY_BUDGET", "none", "expected a number from 0.1 to 100000"),
-    ("KEEP_FINISHED", "-1", "expected a number from 0 to 36500"),
+    ("KEEP_FINISHED", "0.5", "expected a number from 1 to 36500"),
     ("KEEP_ARCHIVED", "never", "expected a number from 0 to 36500"),
     ("KEEP_REQUESTS", "for ever", "expected a number from 0 to 36500"),
     ("WAREHOUSE_URL", "warehouse.example", NOT_A_URL),

@@ -10,6 +10,7 @@ from django_otp.oath import TOTP
 from orders.access import api_tokens, api_versions
 from orders.models import ApiToken, AuditEntry, TotpFactor
 from tests.commands.running import run
+from tests.support.factories import ahead
 from tests.support.people import person
 
 pytestmark = pytest.mark.django_db
@@ -183,3 +184,21 @@ def test_a_token_is_pinned_to_another_version_of_the_api(olga: User, monkeypatch
     assert run("token", "olga", "--pin", "sas_nothing", "2027-03-01").code == 3
     entry = AuditEntry.objects.get(act="token pin")
     assert (entry.target, entry.result) == ("olga", "pinned an API token to 2027-03-01")
+
+
+def test_the_list_has_whole_names_labels_and_scopes() -> None:
+    name, label = "grace.hopper@navy.example.com", "the nightly export for the data warehouse"
+    User.objects.create_user(name)
+    every = [word for scope in ("orders", "priority", "operate") for word in ("--scope", scope)]
+    run("token", name, *every, "--label", label)
+    ApiToken.objects.update(replaced_by="sas_QCG4Ps9x", expires_at=ahead(80_000))
+    header, first, *others = run("token", "--list").out.splitlines()
+    assert name in first and "being replaced by sas_QCG4Ps9x… until " in first
+    assert "…" not in first.replace(f"{ApiToken.objects.get()}", "").replace("sas_QCG4Ps9x…", "")
+
+    def words(column: str, following: str) -> list[str]:
+        begins, ends = header.index(column), header.index(following)
+        return " ".join(line[begins:ends] for line in (first, *others)).split()
+
+    assert words("LABEL", "SCOPES") == label.split()
+    assert words("SCOPES", "VERSION") == ["read", "orders", "priority", "operate"]

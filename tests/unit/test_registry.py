@@ -69,6 +69,27 @@ def test_services_without_keys_are_used_if_they_can_be_asked(monkeypatch: pytest
     assert keyless == {"warehouse", "payments", "carrier"}
 
 
+def test_no_order_is_deleted_while_remote_services_recognise_its_keys(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(*, finished: float, archived: float) -> None:
+        registry.forget()
+        settings.CONFIG = replace(settings.CONFIG, keep_finished=finished, keep_archived=archived)
+        registry.check()
+
+    check(finished=1, archived=0)  # nothing is deleted
+    check(finished=1, archived=6)
+    check(finished=90, archived=1)
+    with pytest.raises(
+        ConfigError, match=r"^KEEP_ARCHIVED='5.5' is not valid; expected 0, or at least 6: .* for the 7 days "
+    ):
+        check(finished=1, archived=5.5)
+    monkeypatch.setenv("KEY_RETENTION", str(30 * 86_400))
+    with pytest.raises(ConfigError, match=r"at least 29: .* for the 30 days "):
+        check(finished=1, archived=6)
+    check(finished=1, archived=29)
+
+
 def a_bakery(*steps: Step, name: str = "bake", version: int = 1) -> type[OrderKind]:
     class Wrong(Bakery):
         @classmethod

@@ -13,7 +13,7 @@ from tests.web.helpers import assert_problem, change_state, place, run_submissio
 from tests.web.places import every_place
 from tests.web.server import Server, running
 
-ODD = {"api:unknown"}
+ODD = {"api:unknown", "callbacks:unknown"}
 SHOWS = ("/api/v1/products", "/api/schema/", "/api/docs/", "/api/problems/", "/api/problems/not_found")
 
 

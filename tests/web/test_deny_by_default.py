@@ -22,7 +22,7 @@ PUBLIC = {
     "order": {
         *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),
     },
-    "callbacks": {"answer"},
+    "callbacks": {"answer", "unknown"},
     "console": {"sign-in"},
     "admin": {"login"},
 }

@@ -171,6 +171,20 @@ def test_every_operation_with_a_body_may_refuse_its_size_and_type(operations: Ma
     assert not {"403", "404"} & operations["list_products"]["responses"].keys()
 
 
+def test_every_operation_lists_what_the_server_below_may_refuse(operations: Mapping[str, Any]) -> None:
+    for name, operation in operations.items():
+        below = {"400", "414", "431", "500", "503"}
+        below |= {"408", "501"} if "requestBody" in operation else set()
+        assert below <= operation["responses"].keys(), name
+    too_long = operations["list_changes"]["responses"]["414"]["content"]["application/problem+json"]
+    assert too_long["examples"].keys() == {"url_too_long"}
+
+
+def test_no_two_operations_have_the_same_summary(operations: Mapping[str, Any]) -> None:
+    summaries = [operation["summary"] for operation in operations.values()]
+    assert sorted(summaries) == sorted(set(summaries))
+
+
 def test_every_answer_has_the_id_of_its_request(operations: Mapping[str, Any]) -> None:
     answers = [answer for operation in operations.values() for answer in operation["responses"].values()]
     assert all(answer["headers"]["X-Request-ID"] for answer in answers)

@@ -86,7 +86,8 @@ BY_DJANGO = {
     "a POST to the API without a slash": (request(b"/api", EMPTY, method=b"POST"), "not_found"),
     "documentation without a slash": (request(b"/api/docs"), "not_found"),
     "an order with a slash": (request(ORDERS + b"/"), "not_found"),
-    "the whole url": (request(b"http://localhost/api/v1/products"), "not_found"),
+    "the whole url of another host": (request(b"http://evil.example/api/v1/products"), "malformed_request"),
+    "a whole url without a host": (request(b"http:///api/v1/products"), "malformed_request"),
     "an unknown callback": (request(b"/callbacks/a/b"), "not_found"),
     "a POST to the documentation": (request(b"/api/docs/", EMPTY, method=b"POST"), "method_not_allowed"),
     "a PUT to the document": (request(b"/api/schema/", EMPTY, method=b"PUT"), "method_not_allowed"),
@@ -97,6 +98,7 @@ BY_DJANGO = {
     "a NUL in the query": (request(PRODUCTS + b"?x=%00"), "malformed_request"),
     "a NUL after the API": (request(b"/api%00/v1"), "malformed_request"),
     "bytes that are not UTF-8": (request(b"/api/v1/%ff"), "not_found"),
+    "bytes in the query that are not UTF-8": (request(PRODUCTS + b"?cursor=%ff"), "malformed_request"),
     "a surrogate": (request(b"/api/v1/%ed%a0%80"), "not_found"),
     "an escape that is none": (request(b"/api/v1/%zz"), "not_found"),
     "an escaped slash": (request(b"/api%2Fv1%2Fnothing"), "not_found"),
@@ -169,6 +171,18 @@ def test_a_request_to_become_a_websocket_is_answered_like_any_other(server: Serv
     upgrade = (b"Upgrade: websocket", b"Connection: Upgrade", b"Sec-WebSocket-Version: 13")
     answer = send(server, request(PRODUCTS, *upgrade, b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="))
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+
+
+@pytest.mark.parametrize("target", [b"http://localhost", b"HTTPS://localhost:80", b"http://127.0.0.1"])
+def test_the_whole_url_is_as_good_as_its_path_and_its_host_counts(server: Server, target: bytes) -> None:
+    expected = send(server, request(PRODUCTS + b"?page_size=1"))
+    for host in (HOST, b"Host: evil.example\r\n"):
+        answer = send(server, request(target + PRODUCTS + b"?page_size=1", host=host))
+        assert (answer.status, answer.body) == (200, expected.body)
+    assert send(server, request(target + b"/healthz")).body == b"ok\n"
+    page, bare = send(server, request(b"/?x=1")), send(server, request(target + b"?x=1"))
+    assert (bare.status, bare.headers["content-type"]) == (page.status, page.headers["content-type"])
+    assert_problem(send(server, request(target + b"/api%2Fv1%2Fnothing")), "not_found")
 
 
 def test_the_problems_name_the_servers_limits() -> None:

@@ -250,6 +250,27 @@ def test_an_orders_events_leave_out_internal_details(ada: APIClient) -> None:
     assert "host-7" not in str(page)
 
 
+def test_the_event_of_a_failed_call_says_what_went_wrong(ada: APIClient) -> None:
+    order = inserted(ada)
+    fault = {"code": "http_503", "message": "the carrier is closed"}
+    for detail in (
+        {**fault, "try": 1, "seconds": 0.2, "answer": {"tin": "T7"}},
+        {"try": 2},
+        {"error": fault, "try": 3},
+    ):
+        Event.objects.create(
+            order_id=order["id"],
+            kind="call_failed",
+            step="create-shipment",
+            attempt=1,
+            actor_kind="agents",
+            actor_name="agents:host-7:123",
+            detail=detail,
+        )
+    _received, *events = ada.get(order["links"]["events"]).json()["results"]
+    assert [event.get("error") for event in events] == [fault, None, None]
+
+
 def test_events_are_listed_page_by_page(ada: APIClient) -> None:
     order = inserted(ada)
     for kind in ("claimed", "step_started", "step_completed"):

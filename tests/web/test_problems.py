@@ -143,8 +143,67 @@ def test_a_rate_limit_says_when_to_retry(anybody: APIClient, monkeypatch: pytest
     assert response["Retry-After"] == "7"
 
 
-def test_a_wrong_host_name_is_a_problem_too(anybody: APIClient) -> None:
-    assert_problem(anybody.get(PRODUCTS, headers={"Host": "evil.example"}), "malformed_request")
+@pytest.mark.parametrize("path", [PRODUCTS, ORDERS, "/api/nothing", "/callbacks/a", "/callbacks/a/b"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_wrong_host_name_is_a_problem_too(
+    anybody: APIClient, settings: Any, debug: bool, path: str
+) -> None:
+    settings.DEBUG = debug
+    problem = assert_problem(anybody.get(path, headers={"Host": "evil.example"}), "malformed_request")
+    assert "`Host` does not name this server" in problem["detail"]
+
+
+@pytest.mark.parametrize("path", ["/callbacks/", "/callbacks/a/b"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_an_unknown_url_for_callbacks_is_not_found(
+    anybody: APIClient, settings: Any, debug: bool, path: str
+) -> None:
+    settings.DEBUG = debug
+    for method in ("GET", "POST", "FOO"):
+        assert_problem(anybody.generic(method, path), "not_found")
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "fault"),
+    [
+        ("after=%00", "after", "NUL"),
+        ("after=a%00b&page_size=1", "after", "NUL"),
+        ("page_size=1&after=%FF", "after", "not UTF-8"),
+        ("after=%C3", "after", "not UTF-8"),
+        ("after=%ed%a0%80", "after", "not UTF-8"),
+        ("a+b%FF=1", "a b\ufffd", "not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/v1/changes", PRODUCTS, "/api/schema/", "/api/nothing"])
+def test_a_parameter_that_is_no_text_is_named(
+    ada: APIClient, path: str, query: str, name: str, fault: str
+) -> None:
+    problem = assert_problem(ada.generic("GET", path, QUERY_STRING=query), "malformed_request")
+    (error,) = problem["errors"]
+    assert error["parameter"] == name
+    assert fault in error["detail"]
+    assert problem["detail"] == f"The parameter `{name}`: {error['detail']}"
+
+
+def test_a_parameter_may_have_any_other_text(ada: APIClient) -> None:
+    for text in ("%C3%A9", "%EF%BF%BD", "%zz", "%"):
+        response = ada.generic("GET", ORDERS, QUERY_STRING=f"subject={text}")
+        assert response.status_code == 200, text
+
+
+COOKIES = {
+    "HTTP_COOKIE": "csrftoken=short; sessionid=unknown; __Host-sessionid=unknown; messages=x; device=y"
+}
+
+
+@pytest.mark.parametrize(
+    "path", [ORDERS, PRODUCTS, "/api/schema/", "/api/docs/", "/api/problems/", "/api/x", "/callbacks/a"]
+)
+def test_no_answer_sets_or_deletes_a_cookie(ada: APIClient, anybody: APIClient, path: str) -> None:
+    for client in (ada, anybody):
+        for method in ("GET", "POST"):
+            response = client.generic(method, path, **COOKIES)
+            assert not response.cookies, response.cookies.output()
 
 
 def test_a_valid_request_id_is_kept(anybody: APIClient) -> None:

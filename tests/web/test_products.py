@@ -36,7 +36,8 @@ def test_a_product_has_the_documented_form(anybody: APIClient) -> None:
 
 @pytest.mark.parametrize("sku", ["sold-out", "nothing", "%ff", "a%0ab"])
 def test_a_product_that_is_not_for_sale_is_not_found(anybody: APIClient, sku: str) -> None:
-    assert_problem(anybody.get(f"{PRODUCTS}/{sku}"), "not_found")
+    problem = assert_problem(anybody.get(f"{PRODUCTS}/{sku}"), "not_found")
+    assert problem["detail"].startswith("No product with this SKU is for sale.")
 
 
 def test_pages_list_every_product_once(anybody: APIClient) -> None:

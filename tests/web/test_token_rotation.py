@@ -200,7 +200,7 @@ def test_a_token_is_rotated_in_the_console() -> None:
     assert "no-store" in shown["Cache-Control"]
     assert f"It replaces <code>{beginning_of(old)}…</code>" in " ".join(shown.text.split())
     page = " ".join(client.get(TOKENS).text.split())
-    assert f"being replaced by <code>{beginning_of(new)}…</code> until" in page
+    assert f'being replaced by <code class="piece">{beginning_of(new)}…</code> until' in page
     assert button(new) in page and button(old) not in page
     assert "is being replaced by" in press(client, old, follow=True).text
     assert ApiToken.objects.count() == 2

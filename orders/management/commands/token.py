@@ -35,9 +35,9 @@ OF_NEW = ("scope", "days", "label")
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 COLUMNS = (
     Column("TOKEN"),
-    Column("ACCOUNT", fit=Fit.CUT),
-    Column("LABEL", fit=Fit.CUT),
-    Column("SCOPES", fit=Fit.WRAP),
+    Column("ACCOUNT"),
+    Column("LABEL", fit=Fit.WRAP, least=20),
+    Column("SCOPES", fit=Fit.WRAP, least=10),
     Column("VERSION"),
     Column("EXPIRES"),
     Column("LAST USED"),
