@@ -69,7 +69,8 @@ def order_summaries(order_ids: Iterable[UUID], customer_id: int) -> dict[UUID, O
         for rank, place in enumerate(PLACES)
     )
     return {
-        order_id: summary(row) for order_id, row in read_page(BY_IDS.format(places=places), values).items()
+        order_id: summary(row)
+        for order_id, row in read_page(BY_IDS.format(places=places), values, is_frequent=True).items()
     }
 
 
@@ -85,7 +86,7 @@ def _read(selection: Selection, parts: Collection[str]) -> tuple[list[ListedRow]
     if not reads:
         return [], None
     page = f"SELECT * FROM ({reads}) AS places ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
-    rows = list(read_page(page, more.values, parts).values())
+    rows = list(read_page(page, more.values, parts, is_frequent=not selection.filters).values())
     if len(rows) > limit:
         return rows[:limit], rows[limit - 1].position
     return rows, selection.floor
