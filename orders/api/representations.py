@@ -184,12 +184,10 @@ class OrderSummaryOut(Out):
 
     @extend_schema_field(OrderLinksOut)
     def get_links(self, order: CustomerOrder | OrderSummary) -> Mapping[str, str]:
-        kind = registry.find_kind(order.workflow)
-        own = kind.client_links if kind and order.waiting_for is WaitingFor.CUSTOMER else {}
-        return {
-            **order_links(order.id),
-            **{name: reverse(f"api:{url}", args=[order.id]) for name, url in own.items()},
-        }
+        links = order_links(order.id)
+        if order.waiting_for is WaitingFor.CUSTOMER and (kind := registry.find_kind(order.workflow)):
+            links |= {name: reverse(f"api:{url}", args=[order.id]) for name, url in kind.client_links.items()}
+        return links
 
 
 class StageOut(Out):

@@ -82,11 +82,19 @@ def _read(selection: Selection, parts: Collection[str]) -> tuple[list[ListedRow]
     if selection.is_of_profiles:
         selection = replace(selection, submitted=_selected_submissions(selection))
     more = replace(selection, limit=limit + 1)
-    reads = " UNION ALL ".join(f"({more.ids_of(place)} LIMIT %(limit)s::bigint)" for place in more.places)
+    places = more.places
+    reads = " UNION ALL ".join(f"({more.ids_of(place)} LIMIT %(limit)s::bigint)" for place in places)
     if not reads:
         return [], None
     page = f"SELECT * FROM ({reads}) AS places ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
-    rows = list(read_page(page, more.values, parts, is_frequent=not selection.filters).values())
+    found = read_page(
+        page,
+        more.values,
+        parts,
+        places=[place.name for place in places],
+        is_frequent=not selection.filters,
+    )
+    rows = list(found.values())
     if len(rows) > limit:
         return rows[:limit], rows[limit - 1].position
     return rows, selection.floor
