@@ -87,14 +87,14 @@ def _read(selection: Selection, parts: Collection[str]) -> tuple[list[ListedRow]
     if not reads:
         return [], None
     page = f"SELECT * FROM ({reads}) AS places ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
-    listed = read_page(
+    rows_by_id = read_page(
         page,
         more.values,
         parts,
         places=[place.name for place in places],
         is_frequent=not selection.filters,
     )
-    rows = list(listed.values())
+    rows = list(rows_by_id.values())
     if len(rows) > limit:
         return rows[:limit], rows[limit - 1].position
     return rows, selection.floor
