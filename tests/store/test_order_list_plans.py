@@ -122,7 +122,9 @@ def test_a_page_without_filters_reads_the_orders_that_are_on_it(client_id: int) 
 def test_a_page_reads_nothing_of_places_where_its_orders_cannot_be(client_id: int) -> None:
     for plan in plans_of(partial(order_list, selection(client_id, "what it waits for"))):
         assert "orders_order" in plan.sql
-        assert not {"orders_archivedorder", "orders_submissionmessage", "orders_setaside"} & {*plan.sql.split()}
+        assert not {"orders_archivedorder", "orders_submissionmessage", "orders_setaside"} & {
+            *plan.sql.split()
+        }
 
 
 @pytest.mark.usefixtures("one_plan")
