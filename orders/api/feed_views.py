@@ -19,7 +19,7 @@ from orders.api.problems import OPERATION_PROBLEMS, ProblemError
 from orders.api.representations import EventOut, OrderSummaryOut, Out
 from orders.api.waiting import WaitingView, hold
 from orders.selectors import changes
-from orders.selectors.changes import Change, Epoch, FeedPoint, FeedReader, epoch
+from orders.selectors.changes import Change, FeedPoint, FeedReader, Mark
 from orders.selectors.order_lists import order_summaries
 
 
@@ -76,13 +76,13 @@ class Changes(WaitingView):
     @extend_schema(**LIST_CHANGES)
     def get(self, request: Request) -> Response:
         query = read_query(ChangeQuery, request)
-        customer, present, now = requests.client_id(request), epoch(), timezone.now()
-        after = _point(query["after"], customer, present, now)
-        page = changes.changes(customer_id=customer, after=after, limit=query["page_size"])
+        customer, mark, now = requests.client_id(request), changes.look(), timezone.now()
+        after = _point(query["after"], customer, mark, now)
+        page = changes.changes(customer_id=customer, after=after, limit=query["page_size"], mark=mark)
         if query["wait"] and not page.changes:
             reader = FeedReader(customer, *page.until)
             hold(request, reader, version=changes.EMPTY, seconds=query["wait"])
-        cursor = str(cursor_at(page.until, present, now=now))
+        cursor = str(cursor_at(page.until, mark.epoch, now=now))
         following = {**request.query_params.dict(), "after": cursor}
         body = {
             "results": change_bodies(page.changes, customer),
@@ -93,13 +93,13 @@ class Changes(WaitingView):
         return Response(body)
 
 
-def _point(after: FeedCursor | str | None, customer: int, present: Epoch, now: datetime) -> FeedPoint:
+def _point(after: FeedCursor | str | None, customer: int, mark: Mark, now: datetime) -> FeedPoint:
     """Where to go on. Raises `ProblemError` for a cursor after which something may be missing."""
     if after is None:
         return changes.oldest_kept(customer)
     if isinstance(after, str):
-        return changes.latest()
-    if not after.is_of(present):
+        return changes.latest(mark)
+    if not after.is_of(mark.epoch):
         raise _expired(
             "The database was restored, or another server has taken over, since the cursor was given."
         )

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orders.api.paging import LARGEST_PAGE, OrderPartsQuery, OrderQuery, next_url, read_query
+from orders.api.rendering import write_members
 from orders.api.representations import (
     EventPageOut,
     OrderOut,
@@ -33,7 +34,7 @@ WHOLE: Mapping[str, Any] = {"fields": [], "expand": []}
 def list_orders(request: Request, *, customer_id: int) -> Response:
     """A page of the client's orders that the request's query selects. Raises `ProblemError`."""
     query = read_query(OrderQuery, request)
-    members = _members(OrderSummaryOut, query, PARTS)
+    names = _names(OrderSummaryOut, query, PARTS)
     page = order_lists.order_list(
         Selection(
             customer_id=customer_id,
@@ -53,9 +54,10 @@ def list_orders(request: Request, *, customer_id: int) -> Response:
             total_at_most=query["total_at_most"],
             currency=query["currency"],
         ),
-        parts=[part for part in PARTS if part in members],
+        parts=[part for part in PARTS if part in names],
     )
-    results = [_only(OrderSummaryOut.render(order), members) for order in page.items]
+    members = OrderSummaryOut.members(names)
+    results = [write_members(members, order) for order in page.items]
     following = next_url(request, "cursor", page.next) if page.next else None
     return Response({"results": results, "next": following})
 
@@ -67,13 +69,13 @@ def read_parts(request: Request) -> Mapping[str, Any]:
 
 def order_body(order: CustomerOrder, parts: Mapping[str, Any], *, reader_id: int | None) -> dict[str, Any]:
     """An order with the parts that are asked for, for the account of this id; for an operator without one."""
-    members = _members(OrderOut, parts, OrderOut.added)
-    body = OrderOut.render(order)
-    if "events" in members:
+    names = _names(OrderOut, parts, OrderOut.added)
+    body = write_members(OrderOut.members(names), order)
+    if "events" in names:
         body["events"] = _first_events(order.id, reader_id)
-    if "progress" in members:
+    if "progress" in names:
         body["progress"] = progress_body(order.id, reader_id)
-    return _only(body, members)
+    return body
 
 
 def progress_body(order_id: UUID, reader_id: int | None) -> dict[str, Any]:
@@ -92,11 +94,7 @@ def _first_events(order_id: UUID, reader_id: int | None) -> dict[str, Any]:
     return EventPageOut.render({"results": page.items, "next": following})
 
 
-def _members(kind: type[Out], query: Mapping[str, Any], expandable: Collection[str]) -> set[str]:
+def _names(kind: type[Out], query: Mapping[str, Any], expandable: Collection[str]) -> set[str]:
     """The names of the members that a query asks for."""
     named = query["fields"] or [name for name in kind.member_names() if name not in expandable]
     return {*named, *query["expand"]}
-
-
-def _only(body: Mapping[str, Any], members: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if name in members}

@@ -4,7 +4,7 @@ What a field needs, where its value is and how it is written, is found out once 
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -15,18 +15,22 @@ from rest_framework.renderers import JSONRenderer
 
 Write = Callable[[Any], Any]
 
+WHOLE = "*"
+"""The source of a field that is written from the whole object."""
+
 
 class Member(NamedTuple):
     """A member of a JSON object. `source` is the attribute or key that has its value, which nothing has where it is not
-    so simple; then the field itself reads it."""
+    so simple; then the field itself reads it. One that `is_sparse` is left out if it has no value."""
 
     name: str
     source: str
     write: Write
     field: Field[Any, Any, Any, Any]
+    is_sparse: bool
 
 
-def members_of(fields: Iterable[Field[Any, Any, Any, Any]]) -> list[Member]:
+def members_of(fields: Iterable[Field[Any, Any, Any, Any]], *, sparse: Container[str]) -> list[Member]:
     """The members that these fields write."""
     return [
         Member(
@@ -34,18 +38,25 @@ def members_of(fields: Iterable[Field[Any, Any, Any, Any]]) -> list[Member]:
             source=str(field.source),
             write=_writer_of(field),
             field=field,
+            is_sparse=field.field_name in sparse,
         )
         for field in fields
         if not field.write_only
     ]
 
 
-def write_members(members: Iterable[Member], instance: Any) -> Iterator[tuple[str, Any]]:
-    """The name and the value of each member that the object has; None as it is."""
+def write_members(members: Iterable[Member], instance: Any) -> dict[str, Any]:
+    """The JSON object with those of the members that the object has."""
+    written: dict[str, Any] = {}
     is_dict = type(instance) is dict
-    for name, source, write, field in members:
+    for name, source, write, field, is_sparse in members:
         try:
-            value = instance[source] if is_dict else getattr(instance, source)
+            if source == WHOLE:
+                value = instance
+            elif is_dict:
+                value = instance[source]
+            else:
+                value = getattr(instance, source)
             is_read = not callable(value)
         except (AttributeError, KeyError):
             is_read = False
@@ -54,7 +65,11 @@ def write_members(members: Iterable[Member], instance: Any) -> Iterator[tuple[st
                 value = field.get_attribute(instance)  # which may have a default, or says what is wrong
             except SkipField:
                 continue
-        yield name, None if value is None else write(value)
+        if value is not None:
+            written[name] = write(value)
+        elif not is_sparse:
+            written[name] = None
+    return written
 
 
 def _writer_of(field: Field[Any, Any, Any, Any]) -> Write:
@@ -66,12 +81,15 @@ def _writer_of(field: Field[Any, Any, Any, Any]) -> Write:
         return int
     if own is serializers.DateTimeField.to_representation and not {"format", "timezone"} & vars(field).keys():
         return write_time
+    if isinstance(field, serializers.SerializerMethodField):
+        write: Write = getattr(field.parent, str(field.method_name))
+        return write
     return field.to_representation
 
 
 def write_time(value: datetime) -> str:
     """A time in UTC."""
-    return f"{value.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
+    return f"{value.astimezone(UTC).isoformat().removesuffix('+00:00')}Z"
 
 
 class Renderer(JSONRenderer):

@@ -1,6 +1,6 @@
 """What the API sends to clients: the selectors' dataclasses as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, ClassVar
 from uuid import UUID
@@ -46,16 +46,18 @@ class Out(serializers.Serializer[Any]):
         """The names of all its members."""
         return list(cls._declared_fields)
 
+    @classmethod
+    def members(cls, names: Container[str]) -> Sequence[Member]:
+        """Those of its own members that have these names, for `write_members`."""
+        return [member for member in shared(cls)._members if member.name in names]
+
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in write_members(self._members, instance)
-            if value is not None or name not in self.sparse
-        }
+        return write_members(self._members, instance)
 
     @cached_property
     def _members(self) -> Sequence[Member]:
-        return members_of(field for name, field in self.fields.items() if name not in self.added)
+        own = (field for name, field in self.fields.items() if name not in self.added)
+        return members_of(own, sparse=self.sparse)
 
 
 class StepName(serializers.CharField):
@@ -182,12 +184,10 @@ class OrderSummaryOut(Out):
 
     @extend_schema_field(OrderLinksOut)
     def get_links(self, order: CustomerOrder | OrderSummary) -> Mapping[str, str]:
-        kind = registry.find_kind(order.workflow)
-        own = kind.client_links if kind and order.waiting_for is WaitingFor.CUSTOMER else {}
-        return {
-            **order_links(order.id),
-            **{name: reverse(f"api:{url}", args=[order.id]) for name, url in own.items()},
-        }
+        links = order_links(order.id)
+        if order.waiting_for is WaitingFor.CUSTOMER and (kind := registry.find_kind(order.workflow)):
+            links |= {name: reverse(f"api:{url}", args=[order.id]) for name, url in kind.client_links.items()}
+        return links
 
 
 class StageOut(Out):

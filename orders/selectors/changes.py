@@ -14,8 +14,8 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 
-from orders.engine.runtime.sql import database_now, fetch
-from orders.engine.state_store.feed import Epoch, advance, epoch, settled_before
+from orders.engine.runtime.sql import database_now, fetch, fetch_frequent
+from orders.engine.state_store.feed import Epoch, Mark, advance, epoch, look
 from orders.models import Event
 from orders.selectors.orders import EventView, event_view
 from orders.selectors.paging import page_of
@@ -29,11 +29,13 @@ __all__ = [
     "Epoch",
     "FeedPoint",
     "FeedReader",
+    "Mark",
     "changed",
     "changes",
     "epoch",
     "kept_for",
     "latest",
+    "look",
     "oldest_kept",
     "point_at",
 ]
@@ -87,30 +89,31 @@ def kept_for() -> timedelta:
     return min(LONGEST_KEPT, timedelta(days=settings.CONFIG.keep_finished))
 
 
-def changes(*, customer_id: int, after: FeedPoint, limit: int) -> ChangePage:
-    """The settled changes of a customer's orders after a point, at most `limit`."""
-    mark, rows = _settled_rows(customer_id, after, limit + 1)
+def changes(*, customer_id: int, after: FeedPoint, limit: int, mark: Mark) -> ChangePage:
+    """The settled changes of a customer's orders after a point, at most `limit`. The reader has looked at the feed just
+    before."""
+    mark, rows = _settled_rows(customer_id, after, limit + 1, mark)
     page = page_of([_change(*row) for row in rows], limit)
     # All that is settled has been read, so a reader without news moves on, too. Nobody goes back.
-    until = page.items[-1].point if page.has_more else max(after, FeedPoint(mark, 0))
+    until = page.items[-1].point if page.has_more else max(after, latest(mark))
     return ChangePage(changes=page.items, until=until, has_more=page.has_more)
 
 
-def _settled_rows(customer_id: int, after: FeedPoint, limit: int) -> tuple[int, list[Row]]:
-    """The position before which all is settled, and the changes there. It looks twice if there are later ones."""
-    mark, rows = settled_before(), _rows(customer_id, after, limit)
-    if rows and rows[-1][0] >= mark:
+def _settled_rows(customer_id: int, after: FeedPoint, limit: int, mark: Mark) -> tuple[Mark, list[Row]]:
+    """How far the feed is settled, and the changes there. It looks again if there are later ones."""
+    rows = _rows(customer_id, after, limit)
+    if rows and rows[-1][0] >= mark.position:
         advance()
-        mark, rows = settled_before(), _rows(customer_id, after, limit)
-    return mark, [row for row in rows if row[0] < mark]
+        mark, rows = look(), _rows(customer_id, after, limit)
+    return mark, [row for row in rows if row[0] < mark.position]
 
 
 def _rows(customer_id: int, after: FeedPoint, limit: int) -> list[Row]:
-    return fetch(
+    return fetch_frequent(
         """
         SELECT position, id, order_id, at, kind, step, attempt, detail
           FROM orders_event
-         WHERE customer_id = %s AND customer_id > 0 AND (position, id) > (%s, %s)
+         WHERE customer_id = %s::int AND customer_id > 0 AND (position, id) > (%s::bigint, %s::bigint)
          ORDER BY position, id
          LIMIT %s::bigint
         """,
@@ -118,9 +121,9 @@ def _rows(customer_id: int, after: FeedPoint, limit: int) -> list[Row]:
     )
 
 
-def latest() -> FeedPoint:
-    """Where a reader begins who wants only what happens from now on."""
-    return FeedPoint(settled_before(), 0)
+def latest(mark: Mark) -> FeedPoint:
+    """Where a reader begins who wants only what happens after such a look at the feed."""
+    return FeedPoint(mark.position, 0)
 
 
 def oldest_kept(customer_id: int) -> FeedPoint:
@@ -174,7 +177,7 @@ def changed(readers: Iterable[FeedReader]) -> tuple[set[FeedReader], bool]:
                 LIMIT 1
                ) AS next
         """,
-        [settled_before(), *map(list, zip(*readers, strict=True))],
+        [look().position, *map(list, zip(*readers, strict=True))],
     )
     settled = {FeedReader(*row[:3]) for row in rows if row[3]}
     if len(settled) < len(rows):

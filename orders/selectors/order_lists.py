@@ -69,7 +69,8 @@ def order_summaries(order_ids: Iterable[UUID], customer_id: int) -> dict[UUID, O
         for rank, place in enumerate(PLACES)
     )
     return {
-        order_id: summary(row) for order_id, row in read_page(BY_IDS.format(places=places), values).items()
+        order_id: summary(row)
+        for order_id, row in read_page(BY_IDS.format(places=places), values, is_frequent=True).items()
     }
 
 
@@ -81,11 +82,19 @@ def _read(selection: Selection, parts: Collection[str]) -> tuple[list[ListedRow]
     if selection.is_of_profiles:
         selection = replace(selection, submitted=_selected_submissions(selection))
     more = replace(selection, limit=limit + 1)
-    reads = " UNION ALL ".join(f"({more.ids_of(place)} LIMIT %(limit)s::bigint)" for place in more.places)
+    places = more.places
+    reads = " UNION ALL ".join(f"({more.ids_of(place)} LIMIT %(limit)s::bigint)" for place in places)
     if not reads:
         return [], None
     page = f"SELECT * FROM ({reads}) AS places ORDER BY placed_at DESC, order_id DESC LIMIT %(limit)s::bigint"
-    rows = list(read_page(page, more.values, parts).values())
+    rows_by_id = read_page(
+        page,
+        more.values,
+        parts,
+        places=[place.name for place in places],
+        is_frequent=not selection.filters,
+    )
+    rows = list(rows_by_id.values())
     if len(rows) > limit:
         return rows[:limit], rows[limit - 1].position
     return rows, selection.floor

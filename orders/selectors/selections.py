@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -183,7 +184,7 @@ class Selection:
     currency: str = ""
     submitted: Sequence[UUID] = ()
 
-    @property
+    @cached_property
     def filters(self) -> Sequence[str]:
         """The names of the given fields that have a condition of their own in each place."""
         return [name for name in STORED.conditions if getattr(self, name) not in ("", (), [], {}, None)]
@@ -228,7 +229,8 @@ class Selection:
     def ids_of(self, place: Place, columns: str = "") -> str:
         """A statement of the orders of a place that it selects: the place's name, their times and ids, and `columns`,
         newest first."""
-        return self._read(place, place.joined, columns, [place.conditions[name] for name in self.filters])
+        conditions = [place.conditions[name] for name in self.filters]
+        return self._read(place, place.joined if conditions else "", columns, conditions)
 
     def all_of(self, place: Place) -> str:
         """The same for those that are selected by their time alone."""

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from orders.engine.runtime.sql import database_now, run
 from orders.models import WebhookDelivery, WebhookEndpoint
-from orders.selectors.changes import latest
+from orders.selectors.changes import latest, look
 from orders.vocabulary import DeliveryState, EventKind
 from orders.webhooks import calls
 from orders.webhooks.calls import Attempt, Message, write_body
@@ -52,7 +52,7 @@ def create(*, customer_id: int, url: str, kinds: Sequence[EventKind]) -> tuple[W
         if WebhookEndpoint.objects.filter(customer_id=customer_id).count() >= MOST:
             raise TooManyWebhooksError
         endpoint = WebhookEndpoint.objects.create(
-            customer_id=customer_id, url=url, kinds=_stored(kinds), secret=sealed, **latest()._asdict()
+            customer_id=customer_id, url=url, kinds=_stored(kinds), secret=sealed, **latest(look())._asdict()
         )
         endpoint.refresh_from_db()
     _log("webhook created", endpoint)

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from orders.engine.runtime.sql import is_database_trouble
 from orders.models import WebhookDelivery, WebhookEndpoint
-from orders.selectors.changes import Change, FeedPoint, FeedReader, changed, changes
+from orders.selectors.changes import Change, FeedPoint, FeedReader, changed, changes, look
 from orders.webhooks.calls import write_body
 from orders.webhooks.deliveries import bring_forward
 
@@ -70,6 +70,7 @@ def _read_on(endpoint_id: UUID, render: Render) -> bool:
             customer_id=endpoint.customer_id,
             after=FeedPoint(endpoint.position, endpoint.event_id),
             limit=LIMIT,
+            mark=look(),
         )
         selection = [
             change for change in page.changes if not endpoint.kinds or change.event.kind in endpoint.kinds

@@ -35,7 +35,7 @@ class Follower(Thread):
 
     def look(self) -> None:
         """Reads one page."""
-        page = changes.changes(customer_id=self.customer_id, after=self.point, limit=7)
+        page = changes.changes(customer_id=self.customer_id, after=self.point, limit=7, mark=changes.look())
         self.read += [(change.order_id, change.event.id) for change in page.changes]
         self.point = page.until
 

@@ -30,7 +30,7 @@ FEEDS = (
     Mutant(
         name="a-quiet-time-that-hides-the-last-change",
         path="orders/selectors/changes.py",
-        old="    if rows and rows[-1][0] >= mark:\n        advance()\n",
+        old="    if rows and rows[-1][0] >= mark.position:\n        advance()\n",
         new="    if False:\n        advance()\n",
         test=TESTS,
     ),
@@ -44,8 +44,8 @@ FEEDS = (
     Mutant(
         name="a-restore-that-nobody-notices",
         path=PATH,
-        old="    if not rows or not rows[0][2]:",
-        new="    if not rows:",
+        old="    if not is_present:",
+        new="    if is_present is None:",
         test=TESTS,
     ),
 )

@@ -59,7 +59,9 @@ class Reader:
         """The steps of all changes that have come since."""
         steps: list[str] = []
         while True:
-            page = changes.changes(customer_id=self.customer.pk, after=self.point, limit=2)
+            page = changes.changes(
+                customer_id=self.customer.pk, after=self.point, limit=2, mark=changes.look()
+            )
             steps += [change.event.step for change in page.changes]
             self.read += [(change.order_id, change.event.step) for change in page.changes]
             self.point = page.until
@@ -172,18 +174,18 @@ def test_each_customer_reads_her_own_changes(ada: User) -> None:
     happen(order_of(None), step="a guest's")
     assert Reader(ada).look() == ["hers"]
     assert Reader(bob).look() == ["his"]
-    page = changes.changes(customer_id=0, after=START, limit=9)
+    page = changes.changes(customer_id=0, after=START, limit=9, mark=changes.look())
     assert page.changes == []
     assert changes.changed([FeedReader(0, 0, 0)]) == (set(), True)
 
 
 @pytest.mark.parametrize("point", [START, FeedPoint(1, 2)])
 def test_a_reader_without_changes_moves_on(ada: User, point: FeedPoint) -> None:
-    page = changes.changes(customer_id=ada.pk, after=point, limit=9)
+    page = changes.changes(customer_id=ada.pk, after=point, limit=9, mark=changes.look())
     assert (page.changes, page.has_more) == ([], False)
-    assert changes.latest() >= page.until > point
+    assert changes.latest(changes.look()) >= page.until > point
     far = FeedPoint(changes.LAST_POSITION, 1)
-    assert changes.changes(customer_id=ada.pk, after=far, limit=9).until == far
+    assert changes.changes(customer_id=ada.pk, after=far, limit=9, mark=changes.look()).until == far
 
 
 def test_an_event_of_an_older_release_is_in_no_feed_and_the_next_one_is(ada: User) -> None:
@@ -256,7 +258,7 @@ def test_what_happens_to_a_submission_is_in_the_feed_of_its_client(ada: User) ->
     submissions_set_aside = dict(SetAside.objects.values_list("client", "id"))
     replay_submission(set_aside_id=submissions_set_aside[f"user:{ada.pk}"], by="operator:x")
     compensate_order(order_id=order_ids[f"user:{ada.pk}"], by="operator:x")
-    feed = changes.changes(customer_id=ada.pk, after=START, limit=9).changes
+    feed = changes.changes(customer_id=ada.pk, after=START, limit=9, mark=changes.look()).changes
     assert [change.event.kind for change in feed] == ["set_aside", "replayed", "compensation_requested"]
     assert {change.order_id for change in feed} == {order_ids[f"user:{ada.pk}"]}
     others = Event.objects.exclude(order_id=order_ids[f"user:{ada.pk}"])
@@ -268,5 +270,5 @@ def test_the_largest_account_has_a_feed(db: None) -> None:
     largest = 2**31 - 1
     submissions.post(order_id=uuid7(), client=f"user:{largest}", body={})
     wiring.submission().run_once()
-    (change,) = changes.changes(customer_id=largest, after=START, limit=9).changes
+    (change,) = changes.changes(customer_id=largest, after=START, limit=9, mark=changes.look()).changes
     assert change.event.kind == "set_aside"

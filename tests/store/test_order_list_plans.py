@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from orders.engine.runtime.sql import database_now, fetch, run
+from orders.engine.runtime.statements import FREQUENT_ONLY, PREPARED_AFTER
 from orders.selectors import order_lists
+from orders.selectors.listed_orders import PARTS
 from orders.selectors.order_lists import order_list, order_summaries
 from orders.selectors.paging import Position
 from orders.selectors.selections import Selection
@@ -31,9 +34,15 @@ ARCHIVED = """
                'steps', '[]'::jsonb, 'events', jsonb_build_array(jsonb_build_object('at', now(), 'id', n)))
       FROM generate_series(1, 10000) AS n
 """
+SCATTER = """
+    UPDATE orders_order SET customer_id = %s + 1 + (random() * 1999)::int WHERE placed_at < now() - interval '2 days'
+"""
+"""Has the older orders belong to the 2,000 users that were made last."""
 LOOKED_AT = 200
 BLOCKS = 40
 """Of each order that is looked at, at most: its row, process, steps, events and document, with their indexes."""
+BLOCKS_OF_A_SUMMARY = 16
+"""Of each order on a page, at most: its row in the list and in its table, its process, steps and last event."""
 RARE: Mapping[str, Mapping[str, Any]] = {
     "a state": {"states": ["compensated", "error"]},
     "what it waits for": {"waiting_for": ["customer"]},
@@ -61,6 +70,21 @@ def client_id(monkeypatch: pytest.MonkeyPatch) -> int:
     run(f"ANALYZE {', '.join(BIG)}")
     monkeypatch.setattr(order_lists, "LOOKED_AT", LOOKED_AT)
     return user_id
+
+
+@pytest.fixture(autouse=True)
+def own_plans(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server plans each statement for its own parameters, and may read a table whole, as for the web."""
+    connection.ensure_connection()
+    monkeypatch.setattr(connection.connection, "prepare_threshold", None)
+    run("SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on")
+
+
+@pytest.fixture
+def one_plan(own_plans: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server plans each statement once for all parameters, as it does for the web what is frequent."""
+    monkeypatch.setattr(connection.connection, "prepare_threshold", PREPARED_AFTER)
+    run("SET LOCAL plan_cache_mode = force_generic_plan")
 
 
 def selection(client_id: int, name: str, **fields: Any) -> Selection:
@@ -93,6 +117,43 @@ def test_a_page_without_filters_reads_the_orders_that_are_on_it(client_id: int) 
     assert {"order_by_customer", "archived_by_customer_and_age"} <= plan.indexes
     assert whole_tables(read) == set()
     assert blocks_of(read) <= 2 * 51 * BLOCKS
+
+
+def test_a_page_reads_nothing_of_places_where_its_orders_cannot_be(client_id: int) -> None:
+    for plan in plans_of(partial(order_list, selection(client_id, "what it waits for"))):
+        assert "orders_order" in plan.sql
+        assert not {"orders_archivedorder", "orders_submissionmessage", "orders_setaside"} & {
+            *plan.sql.split()
+        }
+
+
+@pytest.mark.usefixtures("one_plan")
+def test_a_page_reads_no_more_than_its_orders_by_a_plan_that_is_made_for_all_clients_either(
+    client_id: int,
+) -> None:
+    User.objects.bulk_create(User(username=str(number)) for number in range(2_000))
+    run(SCATTER, [client_id])
+    run("ANALYZE orders_order")
+    deep = Position(database_now() - timedelta(days=1), fetch("SELECT gen_random_uuid()")[0][0])
+    for before in (None, deep):
+        for parts in ((), PARTS):
+            read = partial(order_list, Selection(customer_id=client_id, limit=50, before=before), parts)
+            assert len(read().items) == 50
+            assert whole_tables(read) == set()
+            assert blocks_of(read) <= 51 * (BLOCKS if parts else BLOCKS_OF_A_SUMMARY)
+
+
+def test_only_lists_without_filters_are_planned_once_for_all_clients(
+    client_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection.connection, "prepare_threshold", FREQUENT_ONLY)
+    prepared = "SELECT count(*) FROM pg_prepared_statements WHERE statement ~ 'orders_archivedorder'"
+    before = fetch(prepared)[0][0]
+    for limit in (50, 20):
+        order_list(Selection(customer_id=client_id, limit=limit))
+        for name in RARE:
+            order_list(selection(client_id, name))
+    assert fetch(prepared) == [(before + 1,)]
 
 
 def test_summaries_read_the_orders_that_are_asked_for(client_id: int) -> None:

@@ -14,7 +14,7 @@ from orders.api.feed_views import change_bodies
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
 from orders.models import WebhookDelivery, WebhookEndpoint
-from orders.selectors.changes import latest
+from orders.selectors.changes import latest, look
 from orders.vocabulary import ActorKind, EventKind
 from orders.webhooks import deliveries
 from orders.webhooks.calls import Attempt, write_body
@@ -32,7 +32,7 @@ ME = Actor(ActorKind.SCHEDULER, "scheduler:test")
 
 def make_endpoint(customer: User, url: str, **fields: Any) -> WebhookEndpoint:
     """A webhook that receives what happens from now on, signed by `SECRET`."""
-    values = {"secret": seal(SECRET, purpose=PURPOSE), **latest()._asdict(), **fields}
+    values = {"secret": seal(SECRET, purpose=PURPOSE), **latest(look())._asdict(), **fields}
     return WebhookEndpoint.objects.create(customer=customer, url=url, **values)
 
 

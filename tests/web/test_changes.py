@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from orders.api.feed_cursors import cursor_at
@@ -48,6 +49,23 @@ def page(client: APIClient, **query: Any) -> dict[str, Any]:
 
 def order_id(client: APIClient) -> UUID:
     return UUID(place(client)["id"])
+
+
+def test_a_page_takes_four_statements_whatever_its_size(
+    ada: APIClient, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    cursor = page(ada)["cursor"]
+    for expected in (1, 4):
+        place(ada)
+        run_submission()
+        latest = page(ada, after=cursor)["results"]
+        with django_assert_num_queries(
+            4
+        ):  # the token, how far the feed is settled, the changes, their orders
+            assert page(ada, after=cursor)["results"] == latest
+        assert len(latest) == expected
+        for _ in range(2):
+            place(ada)
 
 
 def test_what_happens_to_an_order_is_in_its_clients_feed(ada: APIClient, bob: APIClient) -> None:

@@ -20,7 +20,7 @@ from django.contrib.auth.models import User
 from orders import jobs
 from orders.api.feed_views import change_bodies
 from orders.models import Event, WebhookDelivery, WebhookEndpoint
-from orders.selectors.changes import FeedPoint, changes
+from orders.selectors.changes import FeedPoint, changes, look
 from orders.vocabulary import DeliveryState, EventKind
 from orders.webhooks import deliveries
 from tests.architecture.source import ROOT
@@ -48,7 +48,7 @@ def test_what_happens_to_an_order_is_posted_as_the_feed_has_it(ada: User, bob: U
     happen(order_id, order_of(bob), order_of(None), step="mix")
     send_until(lambda: states(endpoint) == ["delivered"], what="the delivery")
     (message,) = hook.received
-    (change,) = changes(customer_id=ada.pk, after=FeedPoint(0, 0), limit=9).changes
+    (change,) = changes(customer_id=ada.pk, after=FeedPoint(0, 0), limit=9, mark=look()).changes
     assert message == {
         "type": "order.step_started",
         "timestamp": message["data"]["at"],

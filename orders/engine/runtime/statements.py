@@ -132,7 +132,7 @@ def send(statement: str, parameters: Parameters = (), read: Callable[[Cursor], A
     return Sent(result)
 
 
-def fetch_frequent(statement: str, parameters: Parameters) -> Rows:
+def fetch_frequent(statement: str, parameters: Parameters = ()) -> Rows:
     """Runs one statement and returns its rows. For what most requests of the web run, and what finds its rows through
     indexes whatever the parameters are: the server plans it once for all, if the connection prepares statements.
     """
@@ -144,13 +144,15 @@ def fetch_frequent(statement: str, parameters: Parameters) -> Rows:
         return send(statement, parameters, rows_of).result()
     django.validate_no_broken_transaction()
     with django.wrap_database_errors:
+        if session not in _plans_end:
+            _read_binary(session)
         if time.monotonic() >= _plans_end.get(session, 0.0):
             session.execute("DISCARD PLANS")
             _plans_end[session] = time.monotonic() + PLANS_LAST
         cursor = psycopg.Cursor(session)
-        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # Django's is slower
+        cursor.format = Format.BINARY
         try:
-            cursor.execute(statement, parameters, prepare=True)
+            cursor.execute(statement, parameters or None, prepare=True)
         except psycopg.errors.FeatureNotSupported:
             session.prepare_threshold = None  # it was prepared before a migration, and never fits again
             if django.in_atomic_block:
@@ -164,18 +166,20 @@ def _prepares_all(session: psycopg.Connection[Any]) -> bool:
 
 
 def _prepare(session: psycopg.Connection[Any]) -> None:
-    """Sets a new connection up, and has the server plan anew from time to time.
-
-    Results come in their binary form, which is cheaper for both sides where there are times, numbers and ids, and
-    psycopg's C code reads the times.
-    """
+    """Sets a new connection up, and has the server plan anew from time to time."""
     if _here.session is not session:
         _here.session, _here.planned_at = session, time.monotonic()
-        session.adapters.register_loader("timestamptz", TimestamptzBinaryLoader)
-        session.adapters.register_loader("jsonb", _JsonAsText)
+        _read_binary(session)
     elif time.monotonic() - _here.planned_at >= PLANS_LAST:
         _here.planned_at = time.monotonic()
         session.execute("DISCARD PLANS")
+
+
+def _read_binary(session: psycopg.Connection[Any]) -> None:
+    """Prepares a new connection for results in their binary form, which is cheaper for both sides where there are
+    times, numbers and ids; and psycopg's C code reads the times."""
+    session.adapters.register_loader("timestamptz", TimestamptzBinaryLoader)
+    session.adapters.register_loader("jsonb", _JsonAsText)
 
 
 def _execute(

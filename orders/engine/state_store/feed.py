@@ -7,7 +7,7 @@ locked while its events are written, its positions never fall.
 
 Whoever writes an event holds the table's lock from before its position is chosen until it is committed. So a reader
 looks first at the next number, then at who holds that lock: what is not committed yet has at least the lowest of these
-numbers, and so has all that is ever written afterwards (`settled_before`). Events below it are settled: a later
+numbers, and so has all that is ever written afterwards (`look`). Events below it are settled: a later
 statement sees them all. Other transactions, however long they last, hold nobody up.
 
 Transactions have numbers of their own in each cluster of PostgreSQL, and after a failover some may be given again. So
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from orders.engine.runtime.sql import fetch, run
+from orders.engine.runtime.sql import fetch, fetch_frequent, run
 
 EPOCH_BITS = 48
 """How many bits of a position are the transaction's. It would take a cluster centuries to use them up."""
@@ -55,6 +55,13 @@ _SETTLED = f"""
 """
 
 
+_LOOK = f"""
+    SELECT settled.position, epoch.number, epoch.cluster, epoch.cluster = {CLUSTER}
+      FROM ({_SETTLED}) AS settled (position)
+      LEFT JOIN orders_feedepoch AS epoch ON true
+"""
+
+
 class Epoch(NamedTuple):
     """A time in which positions follow one another without a break. A cursor of another epoch says nothing."""
 
@@ -62,10 +69,22 @@ class Epoch(NamedTuple):
     cluster: str
 
 
-def settled_before() -> int:
-    """A position below which all events are settled: a later statement sees them, and no other will come there."""
-    position: int = fetch(_SETTLED)[0][0]
-    return position
+class Mark(NamedTuple):
+    """A position below which all events are settled: a later statement sees them, and no other will come there. And the
+    epoch to which it belongs."""
+
+    position: int
+    epoch: Epoch
+
+
+def look() -> Mark:
+    """How far the feed is settled now, in the present epoch. That one begins here if the database was restored, or
+    another server has taken over."""
+    position, number, cluster, is_present = fetch_frequent(_LOOK)[0]
+    if not is_present:
+        begin_epoch()
+        return look()
+    return Mark(position, Epoch(number, cluster))
 
 
 def advance() -> None:
@@ -75,12 +94,8 @@ def advance() -> None:
 
 
 def epoch() -> Epoch:
-    """The present epoch. It begins here if the database was restored, or another server has taken over."""
-    rows = fetch(f"SELECT number, {CLUSTER}, cluster = {CLUSTER} FROM orders_feedepoch")
-    if not rows or not rows[0][2]:
-        begin_epoch()
-        return epoch()
-    return Epoch(*rows[0][:2])
+    """The present epoch."""
+    return look().epoch
 
 
 def begin_epoch() -> None:
