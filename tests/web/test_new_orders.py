@@ -24,14 +24,12 @@ from orders.services.request_log import REQUESTS
 from tests.support.businesses import Bakery, Oven, business
 from tests.support.order_bodies import order_body
 from tests.support.two_sessions import Session
+from tests.web.arrivals import order, place_in, send
 from tests.web.conftest import Limits
 from tests.web.helpers import ORDERS, place
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("S1")]
 NewSession = Callable[[], Session]
-
-Sent = dict[str, Any]
-"""A request, as the server passes it on: its scope, with the body as `body`."""
 
 
 @pytest.fixture
@@ -43,56 +41,6 @@ def used(client: APIClient) -> APIClient:
     """The client, whose token's use has been noted."""
     assert client.get(ORDERS).status_code == 200
     return client
-
-
-def order(client: APIClient, key: str, *, body: Any = None, changes: Any = None, **more: str) -> Sent:
-    """An order under this key. `changes` are of the scope, and `more` are other headers."""
-    headers = {
-        "Host": "localhost",
-        "Authorization": f"Token {client.token}",
-        "Content-Type": "application/json",
-        "Idempotency-Key": key,
-        **{name.replace("_", "-"): value for name, value in more.items()},
-    }
-    sent = body if isinstance(body, bytes) else json.dumps(body or order_body()).encode()
-    return {
-        "type": "http",
-        "scheme": "http",
-        "method": "POST",
-        "path": ORDERS,
-        "query_string": b"",
-        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-        "body": sent,
-        **(changes or {}),
-    }
-
-
-async def place_in(orders: NewOrders, request: Sent) -> dict[str, Any] | None:
-    """The order in the answer; None if the request goes on to Django."""
-    messages: list[dict[str, Any]] = []
-
-    async def note(message: dict[str, Any]) -> None:
-        messages.append(message)
-
-    assert await orders.answer(request, request["body"], note) is bool(messages)
-    if not messages:
-        return None
-    start, body = messages
-    headers = dict(start["headers"])
-    assert start["status"] == 202 and int(headers[b"content-length"]) == len(body["body"])
-    placed: dict[str, Any] = json.loads(body["body"])
-    assert headers[b"location"].decode() == placed["links"]["self"]
-    return placed
-
-
-def send(*requests: Sent) -> Sequence[dict[str, Any] | None]:
-    """What `place_in` returns for requests that arrive at the same moment."""
-
-    async def send_all() -> Sequence[dict[str, Any] | None]:
-        orders = NewOrders()
-        return await asyncio.gather(*(place_in(orders, request) for request in requests))
-
-    return asyncio.run(asyncio.wait_for(send_all(), 60.0))
 
 
 def stored() -> int:
