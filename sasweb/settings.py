@@ -233,7 +233,10 @@ SILENCED_SYSTEM_CHECKS = [
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["orders.api.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["orders.api.scopes.MayUseScope"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "orders.api.scopes.MayUseScope",
+        "orders.api.query_strings.ActsTakeNoQuery",
+    ],
     "DEFAULT_THROTTLE_CLASSES": ["orders.api.throttling.LimitThrottle"],
     "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["orders.api.rendering.Renderer"],

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from gunicorn.asgi.parser import ParseError
+from gunicorn.asgi.parser import ParseError, UnsupportedTransferCoding
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers import gasgi
 
@@ -134,6 +134,10 @@ class Protocol(ASGIProtocol):
         self._pieces = self._received = 0
         self.worker.waiting.setdefault(self)
         result = super()._on_headers_complete()
+        for name, value in self._current_request.headers_bytes:
+            # gunicorn also takes codings that nobody here undoes.
+            if name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+                raise UnsupportedTransferCoding(_text(value))
         _without_origin(self._current_request)
         return result
 

@@ -5,7 +5,8 @@ an idempotency key, is answered here. Every other request goes on to Django, as 
 is refused, was placed before, or may not be placed; one that is unusual; all of them, if the database does not answer.
 So it is Django alone that says what is wrong. If an order has been stored without an answer, its key finds it.
 
-The orders of a kind wait for those of the same kind only, so that one that is slow to describe holds up no others.
+The orders of a kind wait for those of the same kind only, and only if that describes many together, so that one that is
+slow holds up no others.
 """
 
 import time
@@ -110,10 +111,12 @@ class NewOrders:
         if placing is None:
             return False
         try:
-            kind = kind_of(placing.body).name
+            kind = kind_of(placing.body)
         except APIException:
             return False
-        together = self._of_kind.setdefault(kind, Together(place_all, at_once=AT_ONCE))
+        if not kind.describes_together():
+            return False
+        together = self._of_kind.setdefault(kind.name, Together(place_all, at_once=AT_ONCE))
         accepted = await together.ask(placing)
         if accepted is None:
             return False

@@ -22,7 +22,11 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Returns the body's value. Raises `ParseError`, or `ProblemError` if the body is too large."""
+        """Returns the body's value. Raises `ParseError`, or `ProblemError` if the body is too large or compressed."""
+        request = (parser_context or {}).get("request")
+        coding = request.headers.get("Content-Encoding", "identity") if request is not None else "identity"
+        if coding.lower() != "identity":
+            raise ProblemError("unsupported_media_type", "Send the body without a Content-Encoding.")
         return parse_json(self._read(stream, parser_context or {}))
 
     def _read(self, stream: IO[bytes], context: Mapping[str, Any]) -> bytes:

@@ -1,20 +1,36 @@
-"""Refuses a query string that has a NUL character, or bytes that are no text, before anything is read from it.
+"""Refuses a query string that cannot be read, and any of a request that acts.
 
-Django would put a substitute in the place of such bytes, so a client would get the answer to another question.
+Django would put a substitute in the place of bytes that are no text, so a client would get the answer to another
+question. And whoever sends `?dry_run=true` with an order would not want to have it placed.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
 
-from orders.api.problems import refuse
+from orders.api.fields import MOST_UNKNOWN
+from orders.api.problems import ProblemError, refuse
 from sasweb.problems import concerns_api
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 LONGEST_NAME = 200
+
+
+class ActsTakeNoQuery(BasePermission):
+    """Lets an act pass if its url has no parameters, as none has a meaning there. Raises `ProblemError`."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        names = [] if request.method in SAFE_METHODS else list(request.query_params)[:MOST_UNKNOWN]
+        if names:
+            errors = [{"parameter": name[:LONGEST_NAME], "detail": "Unknown parameter."} for name in names]
+            raise ProblemError("validation_failed", errors=errors)
+        return True
 
 
 def readable_queries(get_response: Handler) -> Handler:

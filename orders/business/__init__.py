@@ -10,6 +10,7 @@ Everything that the two need is here and in `orders.agents`.
 
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
 from orders.business.kinds import Draft, Line, OrderKind, Profile
+from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
 from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
@@ -21,6 +22,7 @@ from sasweb.environment import Environment
 __all__ = [
     "Attribute",
     "BadOrderError",
+    "CannotBePlacedError",
     "Charge",
     "ChargeWords",
     "Compensation",

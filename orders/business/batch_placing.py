@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias
 from orders.business.kinds import OrderKind
 from orders.business.order_ids import derived_order_id
 from orders.business.placing import (
-    CannotBePlacedError,
     KeyReusedError,
     NewOrder,
     PostedOrder,
@@ -72,9 +71,8 @@ def _outcomes(
     for (client, name, order), message in zip(orders, messages, strict=True):
         key = (client, name)
         if isinstance(message, Exception):
-            # What was placed stands, although it could not be placed today.
-            is_placed = key in placed and isinstance(message, CannotBePlacedError)
-            outcomes.append(_replayed(order, placed[key]) if is_placed else message)
+            # What was placed stands, although it could not be placed today, or its kind has a fault today.
+            outcomes.append(_replayed(order, placed[key]) if key in placed else message)
         elif key in placed:
             outcomes.append(_replayed(order, placed[key]))
         else:

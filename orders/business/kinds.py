@@ -151,6 +151,14 @@ class OrderKind:
         return [_described(cls, request) for request in requests]
 
     @classmethod
+    def describes_together(cls) -> bool:
+        """Whether many orders are described as fast as one: `describe_all` is the kind's own, or there is nothing to
+        describe. Only then do clients' orders that arrive at the same moment wait for one another."""
+        is_own = cls.describe_all.__func__ is not OrderKind.describe_all.__func__  # type: ignore[attr-defined]
+        is_plain = cls.describe.__func__ is OrderKind.describe.__func__  # type: ignore[attr-defined]
+        return is_own or is_plain
+
+    @classmethod
     def read_field(cls, name: str, value: object) -> Any:
         """Reads the new value of a field that an operator has edited, as strictly as `read`. Raises `BadOrderError`."""
         raise BadOrderError(f"{name} cannot be edited.", where=name)

@@ -18,6 +18,7 @@ from orders.business.submissions import DEFAULT_PRIORITY, compose
 from orders.engine.channels import submissions
 from orders.engine.contracts import Json
 from orders.engine.errors import SaswebError
+from orders.engine.runtime.sql import is_database_trouble
 
 _REFERENCE = "\x1freference\x1f"
 """What makes a key of a reference: no client's key has control characters, and no business's own begins with one."""
@@ -144,8 +145,10 @@ def _post_once(client: str, order: NewOrder, key: str | None) -> PostedOrder:
     reference_hash = order.words.reference_hash
     try:
         body = message_today(order)
-    except CannotBePlacedError:
-        # What was placed stands, although it could not be placed today.
+    except Exception as error:
+        # What was placed stands, although it could not be placed today, or its kind has a fault today.
+        if is_database_trouble(error):
+            raise
         if record := submissions.find_record(client=client, key=key, reference_hash=reference_hash):
             return replayed(record, body_hash)
         raise

@@ -67,9 +67,16 @@ NEW_ORDERS = (
     Mutant(
         name="one-kind-that-stops-the-others",
         path=ORDERS,
-        old="self._of_kind.setdefault(kind,",
+        old="self._of_kind.setdefault(kind.name,",
         new='self._of_kind.setdefault("",',
         test=f"{TESTS}::test_a_kind_of_order_that_is_slow_holds_up_no_other",
+    ),
+    Mutant(
+        name="orders-that-wait-for-one-another",
+        path=ORDERS,
+        old="if not kind.describes_together():",
+        new="if False:",
+        test=f"{TESTS}::test_a_kind_that_describes_its_orders_one_by_one_goes_to_django",
     ),
     Mutant(
         name="a-failure-that-is-tried-again-at-once",

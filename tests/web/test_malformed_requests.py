@@ -60,6 +60,7 @@ BY_THE_SERVER = {
     "two lengths": (post(b"Content-Length: 4", b"Content-Length: 5"), "malformed_request"),
     "a length and chunks": (post(b"Content-Length: 4", CHUNKED), "malformed_request"),
     "chunks twice": (post(CHUNKED, CHUNKED), "malformed_request"),
+    "a coding that nobody undoes": (post(b"Transfer-Encoding: gzip, chunked"), "transfer_coding_unknown"),
     "an unknown coding": (post(b"Transfer-Encoding: xchunked"), "transfer_coding_unknown"),
     # The body.
     "a chunk's size that is no number": (chunks(b"zz\r\nabc\r\n0\r\n\r\n"), "malformed_request"),

@@ -260,12 +260,23 @@ def test_a_key_that_another_transaction_holds_keeps_no_other_order_waiting(
     assert send(order(client, "held"))[0]
 
 
+def test_a_kind_that_describes_its_orders_one_by_one_goes_to_django(
+    client: APIClient, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise they would wait for one another."""
+    cake = {"workflow": "bake", "cake": "plum"}
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        assert send(order(client, "plain", body=cake))[0]
+        monkeypatch.setattr(Bakery, "describe", classmethod(lambda _, request: request))
+        assert send(order(client, "looks things up", body=cake)) == [None]
+
+
 def test_a_kind_of_order_that_is_slow_holds_up_no_other(
     client: APIClient, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
-    def describe_all(requests: Sequence[Any]) -> Sequence[Any]:
+    def describe_all(_: type[Bakery], requests: Sequence[Any]) -> Sequence[Any]:
         begun.set()
         assert go_on.wait(60.0)
         return requests
@@ -282,5 +293,5 @@ def test_a_kind_of_order_that_is_slow_holds_up_no_other(
         assert await cake
 
     with business(settings, kinds=[Bakery], agents=[Oven()]):
-        monkeypatch.setattr(Bakery, "describe_all", describe_all)
+        monkeypatch.setattr(Bakery, "describe_all", classmethod(describe_all))
         asyncio.run(asyncio.wait_for(scene(), 60.0))

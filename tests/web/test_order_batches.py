@@ -10,8 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from orders.api.problems import PROBLEMS
+from orders.business import BadOrderError
 from orders.models import Order, SubmissionKey, SubmissionMessage
 from orders.shop.models import Product
+from orders.shop.workflows import FulfilOrder
 from orders.vocabulary import TokenScope
 from tests.support.businesses import Bakery, Oven, business
 from tests.support.order_bodies import TOTAL, order_body
@@ -214,6 +216,26 @@ def test_what_was_placed_stands_although_it_could_not_be_placed_today(ada: APICl
     assert outcomes(results) == [
         *((202, True), (400, "validation_failed"), (422, "idempotency_key_reused")),
     ]
+
+
+@pytest.mark.parametrize("error", [BadOrderError("no"), RuntimeError("a fault of the kind")])
+def test_what_was_placed_stands_although_its_kind_has_a_fault_today(
+    ada: APIClient, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    (first,) = post(ada, item("a"))
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(FulfilOrder, "describe", fail)
+    monkeypatch.setattr(FulfilOrder, "describe_all", fail)
+    again, new = post(ada, item("a"), item("b"))
+    assert (again["order_id"], again["replayed"]) == (first["order_id"], True)
+    status = 400 if isinstance(error, BadOrderError) else 500
+    assert new["status"] == status
+    single = ada.post(ORDERS, item("a")["order"], headers={"Idempotency-Key": "a"})
+    assert (single.json()["id"], single["Idempotent-Replayed"]) == (first["order_id"], "true")
+    assert ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "new"}).status_code == status
 
 
 @pytest.mark.pattern("S3", "F3")

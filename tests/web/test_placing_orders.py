@@ -209,6 +209,19 @@ def test_another_type_of_body_is_refused(ada: APIClient, kind: str) -> None:
     assert_problem(response, "unsupported_media_type")
 
 
+@pytest.mark.parametrize("coding", ["gzip", "br", "identity, gzip"])
+def test_a_body_that_says_it_is_compressed_is_refused(ada: APIClient, coding: str) -> None:
+    response = ada.post(ORDERS, BODY, headers={"Content-Encoding": coding})
+    assert_problem(response, "unsupported_media_type")
+    assert ada.post(ORDERS, BODY, headers={"Content-Encoding": "identity"}).status_code == 202
+
+
+def test_parameters_of_an_act_are_refused_since_none_has_a_meaning(ada: APIClient) -> None:
+    assert mistakes(ada.post(f"{ORDERS}?dry_run=true&fields=id", BODY)) == ["dry_run", "fields"]
+    assert mistakes(ada.post(f"{ORDERS}/quote?x", BODY)) == ["x"]
+    assert not SubmissionMessage.objects.exists()
+
+
 def test_a_missing_body_is_refused_for_its_missing_lines(ada: APIClient) -> None:
     assert "/lines" in mistakes(ada.post(ORDERS))
 

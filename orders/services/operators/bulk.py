@@ -146,8 +146,8 @@ def create(
 
 
 def needs_count(*, kind: str, count: int) -> bool:
-    """Whether the count must be typed: for more than `COUNT_FROM` orders, and for every cancellation."""
-    return count > COUNT_FROM or kind == BulkKind.COMPENSATE
+    """Whether the count must be typed: for more than `COUNT_FROM` orders, and for every cancellation of any."""
+    return count > COUNT_FROM or (count > 0 and kind == BulkKind.COMPENSATE)
 
 
 def _action_of_token(token: str) -> BulkAction | None:
