@@ -49,7 +49,7 @@ SERVER_PROBLEMS = problems(
     ("headers_too_large", 431, "The headers are too large",
      "A request may have up to 100 headers of up to 8,190 bytes each, and of 16 KiB together if it is to wait."),
     ("internal_error", 500, "Something went wrong on our side",
-     "The error is logged under `request_id`. With an Idempotency-Key you can safely place an order again."),
+     "The error is logged under `request_id`, and may come again. What has an Idempotency-Key can safely be repeated."),
     ("transfer_coding_unknown", 501, "The transfer coding is not supported",
      "Send the body with `Content-Length` or with `Transfer-Encoding: chunked`."),
     ("unavailable", 503, "Temporarily unavailable",
