@@ -26,7 +26,8 @@ class ActsTakeNoQuery(BasePermission):
     """Lets an act pass if its url has no parameters, as none has a meaning there. Raises `ProblemError`."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        names = [] if request.method in SAFE_METHODS else list(request.query_params)[:MOST_UNKNOWN]
+        is_act = request.method not in SAFE_METHODS and hasattr(view, (request.method or "").lower())
+        names = list(request.query_params)[:MOST_UNKNOWN] if is_act else []
         if names:
             errors = [{"parameter": name[:LONGEST_NAME], "detail": "Unknown parameter."} for name in names]
             raise ProblemError("validation_failed", errors=errors)

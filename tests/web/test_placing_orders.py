@@ -219,6 +219,7 @@ def test_a_body_that_says_it_is_compressed_is_refused(ada: APIClient, coding: st
 def test_parameters_of_an_act_are_refused_since_none_has_a_meaning(ada: APIClient) -> None:
     assert mistakes(ada.post(f"{ORDERS}?dry_run=true&fields=id", BODY)) == ["dry_run", "fields"]
     assert mistakes(ada.post(f"{ORDERS}/quote?x", BODY)) == ["x"]
+    assert_problem(ada.put(f"{ORDERS}?x", BODY), "method_not_allowed")
     assert not SubmissionMessage.objects.exists()
 
 
