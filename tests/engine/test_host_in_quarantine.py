@@ -85,5 +85,10 @@ def test_a_host_without_network_hands_its_requests_over_until_a_call_succeeds() 
         )
         broken.is_down = False
         sound.seconds = 0.5  # it is busy, so some requests are left for the other one to try itself with
-        until(lambda: (place(2), in_quarantine() == [])[1], what="the end of the quarantine", seconds=60)
-        until(lambda: (place(1), open_alerts() == [])[1], what="no alert", seconds=60)
+
+        def keep_busy() -> None:
+            if AgentRequest.objects.count() < 50:  # a slow machine would never get through a crowd
+                place(2)
+
+        until(lambda: (keep_busy(), in_quarantine() == [])[1], what="the end of the quarantine", seconds=60)
+        until(lambda: (keep_busy(), open_alerts() == [])[1], what="no alert", seconds=60)
