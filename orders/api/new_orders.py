@@ -66,12 +66,13 @@ ACCEPTED = Shortcut(
 
 
 class Placing(NamedTuple):
-    """A request that places an order."""
+    """A request that places an order, from a client that speaks to this `host`."""
 
     digest: str
     key: str
     body: Any
-    fixed_headers: Headers
+    scheme: str
+    host: bytes
     request_id: str
     at: datetime
     began: float
@@ -84,6 +85,7 @@ class Wish(NamedTuple):
     placing: Placing
     holder: Holder
     keyed: KeyedOrder
+    fixed_headers: Headers
 
     @property
     def subjects(self) -> Sequence[Subject]:
@@ -137,15 +139,15 @@ def placing_of(scope: MutableMapping[str, Any], body: bytes) -> Placing | None:
     if host is None or authorization is None or key is None:
         return None
     digest, name = digest_of_header(authorization), key.decode("latin-1")
-    fixed_headers = headers_from_django(ACCEPTED, scope.get("scheme", "http"), host)
-    if digest is None or fixed_headers is None or not IDEMPOTENCY_KEY.fullmatch(name):
+    if digest is None or not IDEMPOTENCY_KEY.fullmatch(name):
         return None
     try:
         value = parse_json(body)
     except APIException:
         return None
     request_id = keep_or_make(headers.get(b"x-request-id", b"").decode("latin-1"))
-    return Placing(digest, name, value, fixed_headers, request_id, timezone.now(), time.monotonic())
+    scheme = scope.get("scheme", "http")
+    return Placing(digest, name, value, scheme, host, request_id, timezone.now(), time.monotonic())
 
 
 def place_all(placings: Sequence[Placing]) -> Sequence[Accepted | None]:
@@ -177,9 +179,10 @@ def wishes_of(placings: Sequence[Placing]) -> Mapping[int, Wish]:
     for number, placing in enumerate(placings):
         holder = tokens.get(placing.digest)
         order = order_of(placing.body, holder) if holder else None
-        if holder and order:
+        fixed_headers = headers_from_django(ACCEPTED, placing.scheme, placing.host)
+        if holder and order and fixed_headers:
             keyed = KeyedOrder(client_of(holder.account_id), placing.key, order)
-            wishes[number] = Wish(placing, holder, keyed)
+            wishes[number] = Wish(placing, holder, keyed, fixed_headers)
     return wishes
 
 
@@ -212,7 +215,7 @@ def acceptance_of(wish: Wish, outcome: Outcome, counts: Sequence[Count]) -> Acce
     view = view_of(outcome) if isinstance(outcome, PostedOrder) else None
     if view is None:
         return None
-    placing, holder, _ = wish
+    placing, holder = wish.placing, wish.holder
     body = orjson.dumps(OrderOut.render(view), option=orjson.OPT_PASSTHROUGH_DATETIME)
     own = {**acceptance_headers(view), **(limit_headers(counts) if counts else {})}
     own |= {"X-Request-ID": placing.request_id, "Content-Length": str(len(body))}
@@ -230,4 +233,4 @@ def acceptance_of(wish: Wish, outcome: Outcome, counts: Sequence[Count]) -> Acce
             milliseconds=round((time.monotonic() - placing.began) * 1_000),
         )
     )
-    return Accepted((*placing.fixed_headers, *encoded(own)), body)
+    return Accepted((*wish.fixed_headers, *encoded(own)), body)
