@@ -180,11 +180,13 @@ class AlertKind(StrEnum):
     """Different orders fail alike, or a workflow is not what its orders started with: it is the release."""
     STALLED = "stalled"
     """A role makes no progress."""
+    LATE = "late"
+    """Orders that wait for an agent will be late at today's pace."""
 
     @property
     def has_orders(self) -> bool:
         """Whether its alerts are about orders, each in Error, rather than about what all orders need."""
-        return self not in (AlertKind.OUTAGE, AlertKind.RELEASE, AlertKind.STALLED)
+        return self not in (AlertKind.OUTAGE, AlertKind.RELEASE, AlertKind.STALLED, AlertKind.LATE)
 
 
 class DiscrepancyKind(StrEnum):

@@ -53,6 +53,16 @@ LIST_WORKFLOWS = _read(
 LIST_AGENTS = _read(
     "list_agents", "List the agents, with their circuits and processes", representations.AgentListOut
 )
+GET_DEADLINES = _read(
+    "get_deadlines",
+    "Retrieve which orders will be late at the pace at which their agents now work",
+    representations.DeadlinesOut,
+    description=(
+        "An order that waits for an agent is sent when all are that are before it in that agent's queue. `orders` are "
+        "up to 50 of those that will not be sent in time, the earliest first. Later steps are left out, and so are "
+        "orders that do not wait yet: the answer is the least that will happen if nothing changes."
+    ),
+)
 LIST_OUTBOX = _read(
     "list_outbox",
     "List emails and calls of the alerts' webhook, newest first",

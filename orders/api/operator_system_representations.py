@@ -170,6 +170,51 @@ class AgentListOut(Out):
     results = AgentOut(many=True)
 
 
+class OutlookOut(Out):
+    """What becomes of the orders that wait for an agent.
+
+    `pace` is in steps a second, null while it takes no calls. `late` orders are late already. `misses` will be, and are
+    worth `value`, in minor units by currency; with no pace, only those are counted that will be late within an hour.
+    The steps of `given_up` orders will have waited for as long as they may.
+    """
+
+    agent = serializers.CharField()
+    pace = serializers.FloatField(allow_null=True)
+    waiting = serializers.IntegerField()
+    late = serializers.IntegerField()
+    misses = serializers.IntegerField()
+    first_miss = serializers.DateTimeField(allow_null=True)
+    value = serializers.DictField(child=serializers.IntegerField())
+    given_up = serializers.IntegerField()
+    first_given_up = serializers.DateTimeField(allow_null=True)
+
+
+class ComingMissOut(Out):
+    """An order that will be late.
+
+    It is number `turn` in the queue of its `agent`, which comes at `turn_at`, null while the agent takes no calls. What
+    is missed by then is the time promised to its customer, or the time until which its step may wait, or both.
+    """
+
+    order_id = serializers.UUIDField()
+    title = serializers.CharField(allow_blank=True)
+    total = serializers.IntegerField(allow_null=True)
+    currency = serializers.CharField(allow_blank=True)
+    agent = serializers.CharField()
+    step = StepName()
+    turn = serializers.IntegerField()
+    turn_at = serializers.DateTimeField(allow_null=True)
+    promised_by = serializers.DateTimeField(allow_null=True)
+    given_up_at = serializers.DateTimeField(allow_null=True)
+
+
+class DeadlinesOut(Out):
+    """Which orders will be late."""
+
+    agents = OutlookOut(many=True)
+    orders = ComingMissOut(many=True)
+
+
 class WorkflowStepOut(Out):
     """A step of a workflow, and how many orders are there: in flight, waiting for its agent, put off until a time, and
     failed, each counted up to 1,000. It may have a condition, or run for each item of a list."""

@@ -17,11 +17,13 @@ from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk import audit, outbox, workflows
 from orders.selectors.desk.agents import agent_statuses
+from orders.selectors.desk.outlook import coming_misses, outlooks
 from orders.selectors.desk.overview import overview
 from orders.selectors.desk.status_bar import read_status_bar
 from orders.selectors.desk.supervisor import supervisor_status
 from orders.services.operators import agents as agent_services
 from orders.services.operators import outbox as outbox_services
+from orders.vocabulary import TokenScope
 from orders.wording.health import summarise
 
 
@@ -70,6 +72,19 @@ class Agents(OperatorView):
     @extend_schema(**documentation.LIST_AGENTS)
     def get(self, request: Request) -> Response:
         return Response(representations.AgentListOut.render({"results": agent_statuses(now=now())}))
+
+
+class Deadlines(OperatorView):
+    """The orders that will be late."""
+
+    reading_scope = TokenScope.OPERATE
+
+    @extend_schema(**documentation.GET_DEADLINES)
+    def get(self, request: Request) -> Response:
+        at = now()
+        agents = agent_statuses(now=at)
+        body = {"agents": outlooks(agents, now=at), "orders": coming_misses(agents, now=at)}
+        return Response(representations.DeadlinesOut.render(body))
 
 
 @extend_schema_view(post=extend_schema(**documentation.FORCE_CIRCUIT))

@@ -14,8 +14,10 @@ from orders.console.forms.fields import first_error
 from orders.console.guards import act, actor, page
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_statuses
+from orders.selectors.desk.outlook import LISTED, coming_misses, outlooks
 from orders.services.act_results import Result
 from orders.services.operators import agents as agent_services
+from orders.wording.outlook import in_a_sentence, value_in_words
 
 
 @page
@@ -26,6 +28,22 @@ def show_agents(request: HttpRequest) -> HttpResponse:
         "force_form": ForceCircuitForm(label_suffix=""),
     }
     return render(request, "console/agents/list.html", context)
+
+
+@page
+def show_deadlines(request: HttpRequest) -> HttpResponse:
+    """Shows which orders will be late at the pace at which their agents now work."""
+    at = now()
+    agents = agent_statuses(now=at)
+    context = {
+        "outlooks": [
+            {"of": outlook, "sentence": in_a_sentence(outlook), "value": value_in_words(outlook)}
+            for outlook in outlooks(agents, now=at)
+        ],
+        "misses": coming_misses(agents, now=at),
+        "listed": LISTED,
+    }
+    return render(request, "console/deadlines.html", context)
 
 
 @act(OPERATE)

@@ -32,6 +32,7 @@ urlpatterns = [
     path("outbox/", outbox_views.show_outbox, name="outbox"),
     path("outbox/<int:message_id>/retry/", outbox_views.retry_message, name="outbox-retry"),
     path("agents/", agent_views.show_agents, name="agents"),
+    path("deadlines/", agent_views.show_deadlines, name="deadlines"),
     path(f"{AGENT}/pause/", agent_views.pause, name="pause-agent"),
     path(f"{AGENT}/resume/", agent_views.resume, name="resume-agent"),
     path(f"{AGENT}/force/", agent_views.force_circuit, name="force-circuit"),

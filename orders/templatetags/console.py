@@ -261,6 +261,7 @@ PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
     ("orders", "list", "Orders", ("order", "set-aside")),
     ("alerts", "bell", "Alerts", ("group",)),
     ("decisions", "check", "Decisions", ()),
+    ("deadlines", "clock", "Deadlines", ()),
     ("bulk-actions", "stack", "Bulk actions", ("bulk",)),
     ("compensation", "undo", "Compensation", ()),
     ("agents", "plug", "Agents", ("agent",)),

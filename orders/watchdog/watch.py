@@ -15,6 +15,8 @@ from orders.engine.runtime.text import first_line
 from orders.outbox import queue
 from orders.outbox.delivery import call_heartbeat
 from orders.services.operators import notifications
+from orders.vocabulary import AlertKind
+from orders.watchdog.deadlines import DeadlineWatch
 from orders.watchdog.notices import Notice
 from orders.watchdog.queues import QueueWatch
 from orders.watchdog.vitals import LIMIT, Vitals, find_troubles, read_vitals
@@ -45,6 +47,7 @@ class Watch:
         self._clock = clock
         self._outage = Notice("database", clock=clock)
         self._queues = QueueWatch(clock=clock)
+        self._deadlines = DeadlineWatch(clock=clock)
         self._asked_at: float | None = None
         """Since when a look has been waiting for the database; None if none is."""
         self._contact_since: float | None = None
@@ -54,7 +57,7 @@ class Watch:
         self._health = RoleHealth(role="web", instance=instance, troubles=lambda: self._troubles, clock=clock)
 
     def look(self) -> list[str]:
-        """Looks once, tells operators of what is wrong, and returns it, a line each."""
+        """Looks once, tells operators of what is wrong, and returns what is wrong with the system itself, in lines."""
         try:
             problems = self._look_at_the_database()
         except DATABASE_TROUBLE as error:
@@ -94,13 +97,14 @@ class Watch:
         if vitals.late or self._troubles:  # do not wait for the jobs, which may be what has died
             notifications.notify_operators()
             queue.deliver_alerts()
-        return [trouble.message for trouble in self._troubles]
+        # Orders that are late because a remote service is slow are no fault of the system's.
+        return [trouble.message for trouble in self._troubles if trouble.kind is not AlertKind.LATE]
 
     def _read_and_report(self) -> Vitals:
         vitals = read_vitals()
-        standstills = self._queues.look()
+        standstills, late_queues = self._queues.look(), self._deadlines.look()
         if self._knows_enough():  # before that, what was wrong before an outage counts as wrong still
-            self._troubles = [*find_troubles(vitals), *standstills]
+            self._troubles = [*find_troubles(vitals), *standstills, *late_queues]
         self._health.note_pass()
         self._health.beat()
         if self._health.failure is not None:
@@ -120,6 +124,7 @@ class Watch:
     def _lose_contact(self) -> None:
         self._contact_since = None
         self._queues.forget()
+        self._deadlines.forget()
 
     def _call_heartbeat(self) -> None:
         url = settings.CONFIG.heartbeat_url

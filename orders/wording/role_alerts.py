@@ -1,4 +1,4 @@
-"""What operators can do about an alert that is about a role or a release, and not about orders."""
+"""What operators can do about an alert that is about a role, a release or an agent's queue, and not about orders."""
 
 from orders.vocabulary import AlertKind
 
@@ -9,6 +9,8 @@ def advise(kind: AlertKind, code: str) -> str:
         todo = "run a release that has this version of the workflow as its orders started with it"
     elif kind == AlertKind.RELEASE:
         todo = "fix what the release or the database lacks"
+    elif kind == AlertKind.LATE:
+        todo = "see on the page Deadlines which orders these are, and what can still be done"
     elif code == "slow":
         todo = "find out what slows the database down: its disk, a long transaction, a missing index"
     elif code == "no_sweep":

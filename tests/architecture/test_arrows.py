@@ -140,6 +140,7 @@ ROOMS = {
     ),
     "orders.watchdog": (
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),
+        *("orders.selectors", "orders.wording"),
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
     "orders.templatetags": BELOW_FACES,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -18,6 +19,7 @@ from orders.selectors.desk import (
     compensation,
     decisions,
     order_ids,
+    outlook,
     overview,
     search,
     set_aside,
@@ -34,6 +36,7 @@ from tests.support.plans import full_tables, plans_of, some_orders
 pytestmark = pytest.mark.django_db
 
 __all__ = ["full_tables"]
+HOT = {"orders_orderprocess", "orders_stepstate", "orders_event"}
 
 
 @pytest.fixture(autouse=True)
@@ -71,12 +74,27 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
         ),
         "an order's id": lambda: order_ids.orders_like(part),
     }
-    hot = {"orders_orderprocess", "orders_stepstate", "orders_event"}
     whole = {
-        what: set.union(*(plan.scanned_whole for plan in plans_of(read))) & hot
+        what: set.union(*(plan.scanned_whole for plan in plans_of(read))) & HOT
         for what, read in reads.items()
     }
     assert whole == {what: set() for what in reads}
+
+
+def test_what_will_be_late_is_found_by_the_queue_alone() -> None:
+    now = database_now()
+    run(
+        """
+        UPDATE orders_stepstate SET waiting_since = now(), wanted_since = now()
+         WHERE name = 'mix' AND order_id IN (SELECT order_id FROM orders_orderprocess WHERE process_state = 'pending')
+        """
+    )
+    waited_for = agents.agent_statuses(now=now, known_agents=["kitchen"])
+    assert outlook.outlooks(waited_for, now=now)[0].waiting == 420
+    for read in (outlook.outlooks, outlook.coming_misses):
+        plans = plans_of(partial(read, waited_for, now=now))
+        assert len(plans) == 1
+        assert plans[0].scanned_whole & HOT == set()
 
 
 def test_orders_about_a_subject_are_found_by_an_index() -> None:

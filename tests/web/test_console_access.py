@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
-            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions"),
+            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines"),
         ),
         PAGE,
     ),

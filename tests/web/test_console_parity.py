@@ -50,6 +50,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "outbox-retry": ("retry_outgoing_message",),
     "audit": ("list_audit_entries",),
     "agents": ("list_agents",),
+    "deadlines": ("get_deadlines",),
     "force-circuit": ("force_circuit",),
     "unforce-circuit": ("unforce_circuit",),
     "pause-agent": ("pause_agent",),

@@ -1,0 +1,71 @@
+"""A kind of alert for orders that will be late at today's pace."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("orders", "0064_replaced_tokens"),
+    ]
+
+    operations = [
+        migrations.RemoveConstraint(
+            model_name="alert",
+            name="an_alert_has_one_subject",
+        ),
+        migrations.AlterField(
+            model_name="alert",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("step_failed", "step failed"),
+                    ("compensation_failed", "compensation failed"),
+                    ("order_overran", "order overran"),
+                    ("unprocessable", "unprocessable"),
+                    ("set_aside", "set aside"),
+                    ("outage", "outage"),
+                    ("release", "release"),
+                    ("stalled", "stalled"),
+                    ("late", "late"),
+                ],
+                max_length=20,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="alertgroup",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("step_failed", "step failed"),
+                    ("compensation_failed", "compensation failed"),
+                    ("order_overran", "order overran"),
+                    ("unprocessable", "unprocessable"),
+                    ("set_aside", "set aside"),
+                    ("outage", "outage"),
+                    ("release", "release"),
+                    ("stalled", "stalled"),
+                    ("late", "late"),
+                ],
+                max_length=20,
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="alert",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("kind", "outage"), ("order_id__isnull", True), ("subject", "")),
+                    models.Q(
+                        ("kind__in", ["release", "stalled", "late"]),
+                        ("order_id__isnull", True),
+                        models.Q(("subject", ""), _negated=True),
+                    ),
+                    models.Q(
+                        models.Q(("kind__in", ["outage", "release", "stalled", "late"]), _negated=True),
+                        ("order_id__isnull", False),
+                    ),
+                    _connector="OR",
+                ),
+                name="an_alert_has_one_subject",
+            ),
+        ),
+    ]
