@@ -41,8 +41,12 @@ def test_a_document_is_read_as_it_was_written(
 
 
 def test_each_member_that_goes_is_noticed(document: dict[str, Any]) -> None:
-    released = read_released()
-    assert released is not None
+    whole = read_released()
+    assert whole is not None
+    released = {
+        **whole,
+        "paths": {path: whole["paths"][path] for path in ("/api/v1/orders", "/api/v1/webhooks")},
+    }
     for name in ("NewFulfilOrderRequest", "Order", "NewWebhookRequest"):
         for member in released["components"]["schemas"][name]["properties"]:
             schema = document["components"]["schemas"][name]
