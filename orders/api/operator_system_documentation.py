@@ -59,7 +59,7 @@ GET_DEADLINES = _read(
     representations.DeadlinesOut,
     description=(
         "An order that waits for an agent is sent when all are that are before it in that agent's queue. `orders` are "
-        "up to 50 of those that will not be sent in time, the earliest first. Later steps are left out, and so are "
+        "up to 20 of those that will not be sent in time, the earliest first. Later steps are left out, and so are "
         "orders that do not wait yet: the answer is the least that will happen if nothing changes."
     ),
 )

@@ -49,7 +49,8 @@ def _no_miss(outlook: Outlook) -> str:
 def _of_waiting(count: int, outlook: Outlook) -> str:
     if outlook.waiting == 1:
         return "the one order that waits for it"
-    return f"{number(count)} of the {counted(outlook.waiting, 'order', most=MOST_COUNTED)} that wait for it"
+    which = "all" if count == outlook.waiting else f"{number(count)} of the"
+    return f"{which} {counted(outlook.waiting, 'order', most=MOST_COUNTED)} that wait for it"
 
 
 def _pace(outlook: Outlook) -> str:

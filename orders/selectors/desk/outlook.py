@@ -19,7 +19,7 @@ from orders.vocabulary import Goal
 
 AHEAD = timedelta(hours=1)
 """How far ahead one looks for an agent that takes no calls now, which may be well again by then."""
-LISTED = 50
+LISTED = 20
 
 
 @dataclass(frozen=True, kw_only=True)
