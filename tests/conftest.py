@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from orders.engine.runtime import brief_batches
 from tests.support.emptying import empty_tables
@@ -14,6 +16,10 @@ pytest_plugins = ["orders.testing.plugin"]
 REAL_LONGEST = brief_batches.LONGEST
 
 TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[attr-defined]
+hypothesis_settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # how fast a busy machine makes examples says nothing about the code
+hypothesis_settings.load_profile("any machine")
 
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())

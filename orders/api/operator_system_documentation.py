@@ -6,7 +6,7 @@ from orders.api import operator_system_representations as representations
 from orders.api.operator_documentation import AGENT, DENIED, TAG
 from orders.api.operator_representations import ResultOut
 from orders.api.operator_requests import ReasonIn
-from orders.api.operator_system_requests import AuditQuery, ForceIn, OutboxQuery
+from orders.api.operator_system_requests import AuditQuery, ForceIn, LimitIn, OutboxQuery
 from orders.api.problems import OPERATION_PROBLEMS
 
 ADMINISTRATORS = (
@@ -78,6 +78,17 @@ LIST_AUDIT = _read(
         "All conditions must be met. Follow `next` until it is null: a page ends early, perhaps without any result, "
         "when it has looked at many entries that do not match."
     ),
+)
+LIMIT_AGENT = _act(
+    "limit_agent",
+    "Limit what an agent is sent, until that is changed",
+    LimitIn,
+    description=(
+        "Both limits are set at once; null leaves one to the agent. Calls under way continue. Repeating a request has "
+        "no further effect. The audit log records each one."
+    ),
+    parameters=[AGENT],
+    responses={200: ResultOut},
 )
 FORCE_CIRCUIT = _act(
     "force_circuit",

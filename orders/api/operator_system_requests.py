@@ -1,9 +1,9 @@
 """What operators send to the API about agents, the outbox and the audit log."""
 
-from orders.api.fields import Choice, Flag, Moment, NumberCursor, OneLine, Whole
+from orders.api.fields import Choice, Flag, Moment, Number, NumberCursor, OneLine, Whole
 from orders.api.operator_requests import NeededReasonIn
 from orders.api.paging import CURSOR_HELP, PageQuery
-from orders.services.operators.agents import LONGEST_FORCE
+from orders.services.operators.agents import HIGHEST_CAPACITY, HIGHEST_RATE, LONGEST_FORCE, LOWEST_RATE
 from orders.vocabulary import CircuitState, MessageState
 
 
@@ -12,6 +12,13 @@ class ForceIn(NeededReasonIn):
 
     state = Choice([CircuitState.OPEN.value, CircuitState.CLOSED.value])
     seconds = Whole(min_value=1, max_value=int(LONGEST_FORCE))
+
+
+class LimitIn(NeededReasonIn):
+    """How many calls a second an agent is sent at most, and how many requests at once; null leaves that to the agent."""
+
+    rate = Number(min_value=LOWEST_RATE, max_value=HIGHEST_RATE, allow_null=True)
+    capacity = Whole(min_value=1, max_value=HIGHEST_CAPACITY, allow_null=True)
 
 
 class OutboxQuery(PageQuery):

@@ -9,7 +9,7 @@ from orders.access.levels import ADMINISTER
 from orders.api import operator_system_documentation as documentation
 from orders.api import operator_system_representations as representations
 from orders.api.operator_requests import ReasonIn
-from orders.api.operator_system_requests import AuditQuery, ForceIn, OutboxQuery
+from orders.api.operator_system_requests import AuditQuery, ForceIn, LimitIn, OutboxQuery
 from orders.api.operator_views import AgentAct, OperatorView, actor
 from orders.api.paging import next_url, read_query, render_page
 from orders.api.problems import ProblemError
@@ -85,6 +85,14 @@ class Deadlines(OperatorView):
         agents = agent_statuses(now=at)
         body = {"agents": outlooks(agents, now=at), "orders": coming_misses(agents, now=at)}
         return Response(representations.DeadlinesOut.render(body))
+
+
+@extend_schema_view(post=extend_schema(**documentation.LIMIT_AGENT))
+class AgentLimit(AgentAct):
+    """Limits what an agent is sent."""
+
+    body = LimitIn
+    act = staticmethod(agent_services.limit_agent)
 
 
 @extend_schema_view(post=extend_schema(**documentation.FORCE_CIRCUIT))

@@ -50,6 +50,7 @@ urlpatterns = [
     path(f"{GROUP}/acknowledge", alert_views.GroupAcknowledgement.as_view(), name="group-acknowledge"),
     path(f"{GROUP}/reopen", alert_views.GroupReopening.as_view(), name="group-unacknowledge"),
     path(f"{GROUP}/notes", alert_views.GroupNotes.as_view(), name="group-note"),
+    path("agents/<slug:name>/limit", system_views.AgentLimit.as_view(), name="agent-limit"),
     path("agents/<slug:name>/force", system_views.CircuitForce.as_view(), name="agent-force"),
     path("agents/<slug:name>/unforce", system_views.CircuitUnforce.as_view(), name="agent-unforce"),
     path("agents", system_views.Agents.as_view(), name="agents"),

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from orders.access.levels import ADMINISTER, OPERATE
 from orders.console.flash import show_result
-from orders.console.forms.agents import ForceCircuitForm, PauseForm
+from orders.console.forms.agents import ForceCircuitForm, LimitForm, PauseForm
 from orders.console.forms.fields import first_error
 from orders.console.guards import act, actor, page
 from orders.selectors.database_clock import now
@@ -64,6 +64,19 @@ def resume(request: HttpRequest, agent: str) -> HttpResponse:
     """Sends work to an agent again."""
     show_result(request, agent_services.resume_agent(agent=agent, actor=actor(request)))
     return _back_to(agent)
+
+
+@act(OPERATE)
+def limit(request: HttpRequest, agent: str) -> HttpResponse:
+    """Limits what an agent is sent, or leaves that to the agent again."""
+    form = LimitForm(request.POST)
+    operator = actor(request)
+    return _act(
+        request,
+        agent,
+        form,
+        lambda: agent_services.limit_agent(agent=agent, actor=operator, **form.cleaned_data),
+    )
 
 
 @act(ADMINISTER)

@@ -35,6 +35,7 @@ urlpatterns = [
     path("deadlines/", agent_views.show_deadlines, name="deadlines"),
     path(f"{AGENT}/pause/", agent_views.pause, name="pause-agent"),
     path(f"{AGENT}/resume/", agent_views.resume, name="resume-agent"),
+    path(f"{AGENT}/limit/", agent_views.limit, name="limit-agent"),
     path(f"{AGENT}/force/", agent_views.force_circuit, name="force-circuit"),
     path(f"{AGENT}/unforce/", agent_views.unforce_circuit, name="unforce-circuit"),
     path("orders/", order_views.show_orders, name="orders"),

@@ -224,7 +224,8 @@ class Circuit(models.Model):
 
     `orders.engine.circuits.rules` draws the states and decides the transitions; only `orders.engine.circuits` writes
     it. `window_*` count the calls of the present window. While `forced` is set, an operator has fixed the state until
-    `forced_until`. A paused agent is sent nothing new.
+    `forced_until`. A paused agent is sent nothing new. The limits that an operator has set stay until they are taken
+    away.
     """
 
     agent = models.CharField(max_length=60, primary_key=True)
@@ -246,6 +247,11 @@ class Circuit(models.Model):
     window_orders = models.JSONField(db_default=[], help_text="some orders whose calls failed in the window")
     succeeded_at = models.DateTimeField(null=True, help_text="when a call last succeeded")
     rate = models.FloatField(null=True, help_text="the most calls per second; null for no limit")
+    set_rate = models.FloatField(null=True, help_text="the same, by an operator; null for the agent's own")
+    set_capacity = models.PositiveIntegerField(
+        null=True,
+        help_text="the most requests outstanding at once, by an operator; null for what its hosts can take",
+    )
     tokens = models.FloatField(default=0.0, help_text="calls that the rate allows now")
     tokens_at = models.DateTimeField(null=True)
     forced = models.CharField(max_length=6, blank=True, help_text="open or closed, by an operator")

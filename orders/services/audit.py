@@ -33,6 +33,7 @@ ACTS = {
     "group-resubmit": "bulk resubmit",
     "outbox-retry": "retry message",
     "agent-pause": "pause agent",
+    "agent-limit": "limit agent",
     "agent-resume": "resume agent",
     "agent-force": "force circuit",
     "agent-unforce": "unforce circuit",

@@ -7,7 +7,7 @@ from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import CircuitState
 from orders.wording.state_labels import CIRCUIT_STATES, pill_of
-from orders.wording.units import counted, duration
+from orders.wording.units import counted, duration, number
 
 
 def circuit_words(status: AgentStatus) -> str:
@@ -40,13 +40,19 @@ def draining_sentence(status: AgentStatus) -> str:
 
 
 def circuit_reasons(status: AgentStatus, now: datetime) -> Iterator[str]:
-    """Yields who holds a circuit and why, what opened it and when, and when it is probed. Nothing if all is well."""
+    """Yields who holds a circuit and why, its limits, what opened it, and when it is probed. Nothing if all is well."""
     circuit = status.circuit
     if circuit.paused or status.is_forced:
         until = f", for another {_remaining(circuit.forced_until, now)}" if status.is_forced else ""
         reason = f": {status.held_reason}" if status.held_reason else ""
         act = "paused" if circuit.paused else "forced"
         yield f"{act} by {status.held_by or 'an operator'}{until}{reason}"
+    limits = [
+        *([f"{number(circuit.set_rate)} calls a second"] if circuit.set_rate is not None else []),
+        *([f"{number(circuit.set_capacity)} at once"] if circuit.set_capacity is not None else []),
+    ]
+    if limits:
+        yield f"limited by an operator to {' and '.join(limits)}"
     if circuit.state != CircuitState.CLOSED:
         opened = circuit.opened_at
         since = f", for {duration((now - opened).total_seconds())} now" if opened else ""

@@ -103,7 +103,7 @@ def test_a_scope_gives_nothing_that_the_account_may_not_do() -> None:
 def test_every_view_that_acts_names_its_scope() -> None:
     views = [pattern.callback.cls for pattern in version_1]
     acting = [view for view in views if {"post", "put", "patch", "delete"} & set(dir(view))]
-    assert len(acting) == 43
+    assert len(acting) == 44
     assert [view for view in acting if getattr(view, "scope", READ) is READ] == []
 
 
@@ -143,11 +143,11 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
         *("create_bulk_action", "resume_bulk_action"),
     }
     assert {name for name, scope in scopes.items() if scope == "operate"} == {
-        *("resubmit_step", "skip_step", "pause_agent", "resume_agent"),
+        *("resubmit_step", "skip_step", "pause_agent", "resume_agent", "limit_agent"),
         *("decide", "report_event"),
         *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "replay_submission"),
         *("acknowledge_alert_group", "reopen_alert_group", "add_alert_group_note"),
-        *("search_orders", "list_compensations", "list_set_aside", "get_order_details"),
+        *("search_orders", "list_compensations", "list_set_aside", "get_order_details", "get_deadlines"),
         *("force_circuit", "unforce_circuit", "retry_outgoing_message"),
         *("preview_bulk_action", "pause_bulk_action", "stop_bulk_action", "undo_bulk_action"),
     }

@@ -39,7 +39,14 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     ),
     **dict.fromkeys(
         (
-            *("pause-agent", "resume-agent", "order-resubmit", "order-retry", "order-priority"),
+            *(
+                "pause-agent",
+                "resume-agent",
+                "limit-agent",
+                "order-resubmit",
+                "order-retry",
+                "order-priority",
+            ),
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
             *("bulk-create", "bulk-act", "outbox-retry", "step-decide"),
         ),

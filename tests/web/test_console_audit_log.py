@@ -39,6 +39,7 @@ BODIES: dict[str, dict[str, str]] = {
     "group-acknowledge": {},
     "group-unacknowledge": {},
     "pause-agent": {"reason": "r"},
+    "limit-agent": {"rate": "2", "reason": "r"},
     "resume-agent": {},
     "force-circuit": {"state": "open", "seconds": "900", "reason": "r"},
     "unforce-circuit": {},

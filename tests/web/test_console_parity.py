@@ -54,6 +54,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "force-circuit": ("force_circuit",),
     "unforce-circuit": ("unforce_circuit",),
     "pause-agent": ("pause_agent",),
+    "limit-agent": ("limit_agent",),
     "resume-agent": ("resume_agent",),
 }
 """The operations that do what each of the console's URLs does."""

@@ -143,7 +143,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         "get_order_progress",
         "answer_call",
         *("list_alerts", "list_alert_groups", "resubmit_alert_group", "get_bulk_action"),
-        *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent"),
+        *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent", "limit_agent"),
         *("list_decisions", "get_deadlines", "decide", "report_event"),
         *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "settle_step"),
         *("erase_customer", "replay_submission", "get_alert_group", "list_closed_alerts"),

@@ -105,7 +105,9 @@ def charge_credit(credit: Credit, *, rules: BreakerRules, now: datetime) -> None
         used = credit.used.get(agent, 0)
         if not used:
             continue
-        charged = circuit._replace(tokens=circuit.tokens - used) if circuit.rate is not None else circuit
+        charged = (
+            circuit._replace(tokens=circuit.tokens - used) if circuit.rate_limit is not None else circuit
+        )
         if not lets_calls_through(circuit, now):
             charged = probing(charged, rules=rules, now=now)
         write_circuit(charged)

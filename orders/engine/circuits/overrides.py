@@ -1,5 +1,5 @@
-"""What operators can override about a circuit: pause and resume its agent, and force it open or closed or stop forcing
-it."""
+"""What operators can override about a circuit: pause and resume its agent, limit what it is sent, and force it open or
+closed or stop forcing it."""
 
 from datetime import timedelta
 
@@ -24,6 +24,16 @@ def resume(agent: str, *, by: str) -> bool:
     if circuit is None or not circuit.paused:
         return False
     write_circuit(circuit._replace(paused=False, closed_at=database_now()), held_by=by, held_reason="")
+    return True
+
+
+def limit(agent: str, *, rate: float | None, capacity: int | None) -> bool:
+    """Limits the calls a second and the requests outstanding at once; None is the agent's own limit. False if these are
+    its limits already or it is unknown. What is under way goes on."""
+    circuit = _lock(agent)
+    if circuit is None or (circuit.set_rate, circuit.set_capacity) == (rate, capacity):
+        return False
+    write_circuit(circuit._replace(set_rate=rate, set_capacity=capacity))
     return True
 
 

@@ -78,6 +78,13 @@ class CircuitRow(NamedTuple):
     forced: str = ""
     forced_until: datetime | None = None
     paused: bool = False
+    set_rate: float | None = None
+    set_capacity: int | None = None
+
+    @property
+    def rate_limit(self) -> float | None:
+        """The most calls a second: what an operator has set, or else what its hosts say; None for no limit."""
+        return self.rate if self.set_rate is None else self.set_rate
 
 
 class Tally(NamedTuple):
@@ -131,7 +138,7 @@ def after_calls(
     circuit: CircuitRow, tally: Tally, *, rules: BreakerRules, now: datetime, jitter: Callable[[int], float]
 ) -> CircuitRow:
     """The circuit after some calls. `jitter` gives the wait for a probe after that many openings in a row."""
-    if circuit.rate is not None:
+    if circuit.rate_limit is not None:
         circuit = circuit._replace(tokens=circuit.tokens - tally.retries)
     if tally.calls > tally.failures:
         circuit = circuit._replace(succeeded_at=now)
@@ -227,9 +234,9 @@ def ramp(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> float:
 
 def refilled(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> CircuitRow:
     """The circuit with its tokens as of now. At most one second's worth is saved, so no burst exceeds the rate."""
-    if circuit.rate is None:
+    if circuit.rate_limit is None:
         return circuit
-    rate = circuit.rate * max(ramp(circuit, rules=rules, now=now), LEAST_RAMP)
+    rate = circuit.rate_limit * max(ramp(circuit, rules=rules, now=now), LEAST_RAMP)
     passed = 1.0 if circuit.tokens_at is None else max(0.0, (now - circuit.tokens_at).total_seconds())
     return circuit._replace(tokens=min(max(rate, 1.0), circuit.tokens + rate * passed), tokens_at=now)
 
@@ -237,7 +244,7 @@ def refilled(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> Circ
 def is_limited(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> bool:
     """Whether dispatches must be counted at this circuit, which then only one scheduler can do at a time."""
     return (
-        circuit.rate is not None
+        circuit.rate_limit is not None
         or not lets_calls_through(circuit, now)
         or ramp(circuit, rules=rules, now=now) < 1.0
     )
@@ -257,7 +264,8 @@ def room(
 
     `outstanding` are the requests of all of them, `own` those of this one. Passes that run at the same time do not see
     each other's requests; since none has more than its share, together they stay within the credit, unless it is
-    smaller than the number of schedulers: a share is one request at least.
+    smaller than the number of schedulers: a share is one request at least. What is outstanding may be under way, so an
+    operator's limit on that leaves nothing to be sent ahead.
     """
     if not capacity or circuit.paused:
         return 0
@@ -265,7 +273,9 @@ def room(
         return int(is_probe_due(circuit, now))
     share = ramp(circuit, rules=rules, now=now)
     credit = max(1, math.ceil(rules.ahead * capacity * share))
+    if circuit.set_capacity is not None:
+        credit = min(credit, circuit.set_capacity)
     free = min(credit - outstanding, max(1, credit // schedulers) - own)
-    if circuit.rate is not None:
+    if circuit.rate_limit is not None:
         free = min(free, math.floor(circuit.tokens))
     return max(0, free)

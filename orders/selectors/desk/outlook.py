@@ -73,8 +73,10 @@ def pace_of(agent: AgentStatus) -> float | None:
     done = (agent.recent_calls - agent.recent_failures) / 60
     if agent.is_draining:
         able = sum(host.capacity / max(host.mean_seconds or 1.0, 0.001) for host in agent.alive)
-        limit = agent.circuit.rate if agent.circuit.rate is not None else able
-        return max(done, agent.ramp * min(able, limit)) or None
+        if agent.circuit.set_capacity is not None:
+            able *= min(1.0, agent.circuit.set_capacity / agent.capacity)
+        limit = agent.circuit.rate_limit
+        return max(done, agent.ramp * (able if limit is None else min(able, limit))) or None
     return done or None
 
 

@@ -1,4 +1,5 @@
-"""What operators may do to an agent: pause and resume it, or force its circuit open or closed. Each act is audited."""
+"""What operators may do to an agent: pause and resume it, limit it, or force its circuit open or closed. Each act is
+audited."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -14,6 +15,9 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.vocabulary import CircuitState
 
+LOWEST_RATE, HIGHEST_RATE = 0.01, 10_000.0
+"""Calls a second."""
+HIGHEST_CAPACITY = 10_000
 LONGEST_FORCE = 24 * 3600.0
 """The longest, in seconds, that a circuit can be forced, so that a forgotten one expires."""
 
@@ -42,6 +46,29 @@ def resume_agent(*, agent: str, actor: Actor, reason: str = "") -> Result:
         done=f"The agent {agent} has been resumed. Waiting steps are let through gradually.",
         already=f"The agent {agent} was not paused.",
     )
+
+
+def limit_agent(*, agent: str, rate: float | None, capacity: int | None, actor: Actor, reason: str) -> Result:
+    """Limits how many calls a second an agent is sent, and how many requests it has at once, until somebody changes
+    that. None takes a limit away: then the agent's own counts."""
+    limits = [
+        *([f"{_plain(rate)} calls a second"] if rate is not None else []),
+        *([f"{capacity} at once"] if capacity is not None else []),
+    ]
+    words = f"is limited to {' and '.join(limits)}" if limits else "has only its own limits again"
+    return _act(
+        "limit agent",
+        agent,
+        actor,
+        reason,
+        lambda: overrides.limit(agent, rate=rate, capacity=capacity),
+        done=f"The agent {agent} {words}. Calls under way continue.",
+        already=f"The agent {agent} {words.replace(' again', '')} already.",
+    )
+
+
+def _plain(rate: float) -> str:
+    return f"{rate:.2f}".rstrip("0").rstrip(".")
 
 
 def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reason: str) -> Result:
@@ -131,6 +158,8 @@ def _controls(agent: str) -> dict[str, Any] | None:
     return {
         "state": row.state,
         "paused": row.paused,
+        "rate": row.set_rate,
+        "capacity": row.set_capacity,
         "forced": row.forced,
         "forced_until": until.isoformat() if until else None,
     }
