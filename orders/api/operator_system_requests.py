@@ -15,7 +15,7 @@ class ForceIn(NeededReasonIn):
 
 
 class LimitIn(NeededReasonIn):
-    """How many calls a second an agent is sent at most, and how many requests at once; null leaves that to the agent."""
+    """How many calls a second an agent is sent at most, and how many requests at once; null leaves that to it."""
 
     rate = Number(min_value=LOWEST_RATE, max_value=HIGHEST_RATE, allow_null=True)
     capacity = Whole(min_value=1, max_value=HIGHEST_CAPACITY, allow_null=True)
