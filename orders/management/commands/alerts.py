@@ -99,10 +99,10 @@ def _cause(group: AlertGroup) -> str:
 
 
 def _open_lines(group: GroupSummary, orders: Sequence[UUID], moment: datetime, width: int) -> list[str]:
-    first, last = (moment - group.first_at).total_seconds(), (moment - group.last_at).total_seconds()
+    first, last = (moment - group.first_seen).total_seconds(), (moment - group.last_seen).total_seconds()
     seen = (
         f"first {duration(first)} ago, last {duration(last)} ago"
-        if group.open > 1
+        if group.first_seen < group.last_seen
         else f"{duration(last)} ago"
     )
     lines = [_labelled("seen", seen, width), _pattern(group.group, width)]
