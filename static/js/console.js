@@ -282,6 +282,9 @@
       const exact = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
       if (time.title !== exact) time.title = exact;
     }
+    for (const time of document.querySelectorAll("time[data-clock]")) {
+      set(time, new Date(time.dateTime).toLocaleTimeString(language));
+    }
   }
 
   // Sends a form only once, even one that arrived with an update.

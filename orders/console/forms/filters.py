@@ -121,7 +121,7 @@ class OrderFilterForm(forms.Form):
 
 
 class AuditFilterForm(forms.Form):
-    """Which entries of the audit log are listed or exported. A field with an error does not narrow the list."""
+    """Which entries of the audit log are listed or exported."""
 
     actor = forms.CharField(label="Actor", required=False, max_length=120, widget=text_input())
     act = forms.CharField(label="Action", required=False, max_length=40, widget=select())
@@ -173,12 +173,16 @@ class OutboxForm(forms.Form):
         *(("sent", "Sent"), ("skipped", "Skipped")),
     )
 
-    view = forms.ChoiceField(choices=VIEWS, required=False)
+    view = forms.ChoiceField(
+        choices=VIEWS,
+        required=False,
+        error_messages={"invalid_choice": "There is no view %(value)s of the outbox."},
+    )
     before = Key()
 
     @property
     def chosen_view(self) -> str:
-        """The name of the view; all messages for an unknown name."""
+        """The name of the view; empty for all messages."""
         self.is_valid()
         return str(self.cleaned_data.get("view", ""))
 

@@ -24,7 +24,8 @@ _RECORD = f"""
         AS v(order_id uuid, kind text, step text, attempt int, actor_kind text, actor_name text, detail jsonb,
              customer_id int, age float8)
 """
-"""The database's clock says when an event happened; this process's says only how long ago that was. An order from before there were feeds has no customer in its process."""
+"""An order from before there were feeds has no customer in its process. The database's clock says when an event
+happened; this process's says only how long ago that was."""
 
 
 def record_events(events: Iterable[EventRow]) -> None:
