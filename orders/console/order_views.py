@@ -27,10 +27,11 @@ from orders.selectors.desk.confirmation import figures
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
 from orders.selectors.desk.decisions import open_decisions
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
+from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
-from orders.selectors.logged_requests import orders_of_request, requests_about
+from orders.selectors.logged_requests import orders_of_request, requests_about, requests_with_id
 from orders.services import audit
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
@@ -73,6 +74,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
         return redirect("console:order", order_filter.order_id)  # a submission that is not yet an order
     if not matches.orders and (requested := orders_of_request(order_filter.q)):
         return redirect("console:order", requested[0])
+    if not matches.orders and (submission := _submission_like(order_filter)):
+        return redirect("console:order", submission)
     steps, agents = search.steps_and_agents()
     form.offer(steps=steps, agents=agents)
     return render(
@@ -83,6 +86,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "order_filter": order_filter,
             "words": describe(order_filter),
             "orders": matches.orders,
+            "requests": requests_with_id(order_filter.q) if order_filter.q and not matches.orders else None,
             "can_select": not all(row.is_archived for row in matches.orders),
             **_counts(order_filter, matches, is_whole=not (after or archived_after), at=at),
             "first": order_filter.query if after or archived_after else None,
@@ -90,6 +94,14 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "least_part": LEAST_PART,
         },
     )
+
+
+def _submission_like(order_filter: OrderFilter) -> UUID | None:
+    """The submission, queued or set aside, whose id begins or ends as the search says, if there is one alone."""
+    if order_filter != OrderFilter(q=order_filter.q) or not order_filter.digits:
+        return None
+    alike = orders_like(order_filter.digits, most=2)
+    return alike[0] if len(alike) == 1 else None
 
 
 def _counts(

@@ -53,10 +53,13 @@ class Summary:
 
 
 def compose(message: OutgoingMessage) -> list[Content]:
-    """The email or the webhook call; nothing if its channel is no longer configured."""
+    """The email or the webhook call; nothing if its channel is no longer configured, or no alert of the group is open
+    any more, as after an outage that is over."""
     config = settings.CONFIG
     group = message.group
     assert group is not None
+    if not Alert.objects.filter(group=group, closed_at__isnull=True).exists():
+        return []
     if message.channel == MessageChannel.WEBHOOK:
         if not config.alert_webhook_url:
             return []

@@ -11,6 +11,7 @@
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind:code }} "a step failed for good"
+{{ act|act_label }}               "create token", of an act in the audit log
 {{ kind|alert_text:message }}     an alert's message, which says so if it is of a compensation
 {{ message|shortened }}           a long text, and how many characters are left out
 {{ kind|role_advice:code }}       what to do about an alert that is about a role or a release
@@ -49,7 +50,7 @@ from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags.pages import icon as icon_of
 from orders.vocabulary import AlertKind
-from orders.wording import alert_words, role_alerts, skipped_messages, units
+from orders.wording import acts, alert_words, role_alerts, skipped_messages, units
 from orders.wording.events import finding_text, shorten
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
@@ -204,6 +205,12 @@ def message_kind(kind: str) -> str:
 def why_skipped(message: MessageRow) -> str:
     """Why an outgoing message was skipped, as a sentence."""
     return skipped_messages.why_skipped(kind=message.kind, channel=message.channel)
+
+
+@register.filter
+def act_label(act: str) -> str:
+    """The name of an act in the audit log, verb first: "create token"."""
+    return acts.act_label(act)
 
 
 @register.filter

@@ -114,7 +114,7 @@
       });
       if (answer.type === "opaqueredirect" || answer.status === 403) return leave();
       if (!answer.ok) throw new Error(answer.status);
-      skew = Date.parse(answer.headers.get("Date")) - Date.now() || 0;
+      skew = Date.parse(answer.headers.get("Date")) + 500 - Date.now() || 0; // the header leaves out the milliseconds
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       failedAt = 0;
       if (isPaused()) {
@@ -274,7 +274,7 @@
   function tick() {
     for (const time of document.querySelectorAll("time[data-ago]")) {
       const at = new Date(time.dateTime);
-      const left = Math.round((at - Date.now() - skew) / 1000);
+      const left = Math.trunc((at - Date.now() - skew) / 1000);
       const seconds = "past" in time.dataset ? Math.min(left, -0) : left; // -0 reads "0 seconds ago"
       const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
       const text = relative.format(Math.trunc(seconds / size), unit);
