@@ -1,9 +1,9 @@
 """Slows down guessing of passwords, without locking the owner out.
 
 Ten wrong passwords lock an account for the IP address that they came from (django-axes, AXES_* in the settings).
-Guesses from many addresses meet a second, wider limit on the account's name alone, `sign_in.name`. It does not concern
-a browser in which the owner has signed in before, nor an account with a second factor, which a password alone does
-not open.
+Guesses from many addresses meet a second, wider limit on the account's name alone, `sign_in.name`. A locked name
+does not concern a browser in which the owner has signed in before, nor an account with a second factor, which a
+password alone does not open.
 """
 
 from collections.abc import Mapping

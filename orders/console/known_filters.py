@@ -21,12 +21,12 @@ def only_filters(*form_classes: type[forms.Form], own_errors: bool = False) -> C
 
     With `own_errors` the page itself says which values are wrong.
     """
-    known = sorted({name for form_class in form_classes for name in form_class.base_fields})
+    names = sorted({name for form_class in form_classes for name in form_class.base_fields})
 
     def guarded(view: View) -> View:
         @wraps(view)
         def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-            problems = unknown_filters(request.GET, known)
+            problems = unknown_filters(request.GET, names)
             if not own_errors and not problems:
                 problems = [
                     error for form_class in form_classes for error in _errors(form_class(request.GET))
@@ -38,11 +38,11 @@ def only_filters(*form_classes: type[forms.Form], own_errors: bool = False) -> C
     return guarded
 
 
-def unknown_filters(query: Mapping[str, object], known: Collection[str]) -> list[str]:
+def unknown_filters(query: Mapping[str, object], names: Collection[str]) -> list[str]:
     """A sentence for each name in a query string that is no filter of the list."""
-    names = ", ".join(sorted({*known} - {*PLACES}))
-    filters = f"Its filters are {names}." if names else "It has no filters."
-    return [f"This list has no filter “{name[:60]}”. {filters}" for name in query if name not in known]
+    filters = ", ".join(sorted({*names} - {*PLACES}))
+    offer = f"Its filters are {filters}." if filters else "It has no filters."
+    return [f"This list has no filter “{name[:60]}”. {offer}" for name in query if name not in names]
 
 
 def _errors(form: forms.Form) -> list[str]:

@@ -74,7 +74,7 @@
     document.querySelector("[data-row]:hover, [data-row] input:checked, dialog[open]") ||
     !document.getSelection().isCollapsed;
 
-  const clock = (at) => new Date(at + skew).toLocaleTimeString(language);
+  const clock = (at) => new Date(at).toLocaleTimeString(language, { hourCycle: "h23" });
   const set = (element, text) => element.textContent !== text && (element.textContent = text);
 
   function show() {
@@ -87,7 +87,7 @@
     state.hidden = false;
     if (!stale) return;
     stale.hidden = !lost;
-    const sentence = stale.dataset.text.replace("{since}", clock(lost)).replace("{shown}", clock(shownAt));
+    const sentence = stale.dataset.text.replace("{since}", clock(lost + skew)).replace("{shown}", clock(shownAt + skew));
     if (lost) set(stale.querySelector("[data-stale-text]"), sentence);
   }
 
@@ -283,7 +283,7 @@
       if (time.title !== exact) time.title = exact;
     }
     for (const time of document.querySelectorAll("time[data-clock]")) {
-      set(time, new Date(time.dateTime).toLocaleTimeString(language));
+      set(time, clock(Date.parse(time.dateTime)));
     }
   }
 

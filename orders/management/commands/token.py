@@ -228,8 +228,8 @@ def _ending(token: ApiToken, *, now: datetime) -> str:
     if token.expires_at <= now:
         return "expired"
     if token.replaced_by:
-        gone = "" if token.has_successor else " (that one is gone: create a new one)"
-        return f"being replaced by {token.replaced_by}… until {token.expires_at:%Y-%m-%d %H:%M}{gone}"
+        remark = "" if token.has_successor else " (that one is gone: create a new one)"
+        return f"being replaced by {token.replaced_by}… until {token.expires_at:%Y-%m-%d %H:%M}{remark}"
     return f"{token.expires_at:%Y-%m-%d}"
 
 
