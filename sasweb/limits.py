@@ -39,6 +39,7 @@ DEFAULTS: Limits = {
         ("sign_up.address", 20, HOUR),
         ("sign_in.address", 20, MINUTE),
         ("sign_in.name", 100, HOUR),
+        ("sign_in.locked", 100, HOUR),
         ("emails.address", 20, HOUR),
         ("emails.recipient", 5, HOUR),
         ("callbacks.address", 6_000, MINUTE),

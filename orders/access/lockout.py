@@ -1,9 +1,9 @@
 """Slows down guessing of passwords, without locking the owner out.
 
 Ten wrong passwords lock an account for the IP address that they came from (django-axes, AXES_* in the settings).
-Guesses from many addresses meet a second, wider limit on the account's name alone, `sign_in.name`. It does not concern
-a browser in which the owner has signed in before, nor an account with a second factor, which a password alone does
-not open.
+Guesses from many addresses meet a second, wider limit on the account's name alone, `sign_in.name`. A locked name
+does not concern a browser in which the owner has signed in before, nor an account with a second factor, which a
+password alone does not open.
 """
 
 from collections.abc import Mapping
@@ -45,11 +45,16 @@ class NameLock:
 
 
 def count_failure(request: HttpRequest, credentials: Mapping[str, Any]) -> bool:
-    """Counts a failure to sign in for its name. False if there have been too many already."""
+    """Counts a failure to sign in for its name. False if there have been too many already.
+
+    An attempt whose password was not read, because its address is locked, is no guess, and does not lock the name from
+    everywhere. It has a limit of its own, beyond which it is not noted.
+    """
     if getattr(request, LOCKED_BY_NAME, False):
         return False
+    limit = "sign_in.name" if was_checked(request) else "sign_in.locked"
     try:
-        take([("sign_in.name", read_username(request, credentials))])
+        take([(limit, read_username(request, credentials))])
     except LimitedError:
         return False
     return True

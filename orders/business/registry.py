@@ -150,7 +150,8 @@ def _check_deletion(workflows: Workflows) -> None:
         raise invalid(
             "KEEP_ARCHIVED",
             f"{config.keep_archived:g}",
-            f"0, or at least {longest - config.keep_finished:g}: with the days of KEEP_FINISHED, an order must be kept"
+            f"0, or at least {longest - config.keep_finished:g}: with the {config.keep_finished:g} days of"
+            " KEEP_FINISHED, an order must be kept"
             f" for the {longest:g} days in which remote services recognise its keys",
         )
 

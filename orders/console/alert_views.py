@@ -13,6 +13,7 @@ from orders.console.csv_export import csv_response
 from orders.console.forms.alerts import ExportForm, GroupAlertsForm, NoteForm
 from orders.console.forms.fields import ReasonForm, first_error
 from orders.console.guards import act, actor, page
+from orders.console.known_filters import only_filters
 from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.services.operators import alerts as alert_services
@@ -24,6 +25,7 @@ IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 
 
 @page
+@only_filters()
 def show_inbox(request: HttpRequest) -> HttpResponse:
     """Shows what is wrong now, with one row for each cause."""
     groups, count = alert_groups.group_summaries(now=now())
@@ -31,6 +33,7 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
 
 
 @page
+@only_filters(ExportForm)
 def export_alerts(request: HttpRequest) -> HttpResponseBase:
     """Exports the open alerts of all groups, or of one."""
     form = ExportForm(request.GET)
@@ -44,6 +47,7 @@ def export_alerts(request: HttpRequest) -> HttpResponseBase:
 
 
 @page
+@only_filters(GroupAlertsForm)
 def show_group(request: HttpRequest, group_id: int) -> HttpResponse:
     """Shows one cause: its orders, notes, bulk actions, and the notifications about it."""
     return _group_page(request, group_id, NoteForm())

@@ -7,15 +7,18 @@ from django.shortcuts import render
 from orders.console.csv_export import csv_response
 from orders.console.forms.filters import AuditFilterForm
 from orders.console.guards import page
+from orders.console.known_filters import only_filters
 from orders.selectors.desk import audit
 
 
 @page
+@only_filters(AuditFilterForm, own_errors=True)
 def show_audit(request: HttpRequest) -> HttpResponse:
     """Shows who did what, why, what it changed, and what was refused."""
     form = AuditFilterForm(request.GET)
     form.offer(audit.acts())
-    entries = audit.entries(form.filter)
+    is_wrong = bool(form.errors.keys() - {"before"})
+    entries = audit.NO_ENTRIES if is_wrong else audit.entries(form.filter)
     query = request.GET.copy()
     is_first = not query.pop("before", None)
     own_query = query.urlencode()
@@ -25,6 +28,7 @@ def show_audit(request: HttpRequest) -> HttpResponse:
         "entries": entries.entries,
         "form": form,
         "filter": form.filter,
+        "is_wrong": is_wrong,
         "first": None if is_first else own_query,
         "after": query.urlencode() if entries.following is not None else "",
         "csv_query": own_query,
@@ -33,6 +37,7 @@ def show_audit(request: HttpRequest) -> HttpResponse:
 
 
 @page
+@only_filters(AuditFilterForm)
 def export_audit(request: HttpRequest) -> HttpResponseBase:
     """Exports the entries of a filter."""
     return csv_response("audit.csv", audit.COLUMNS, audit.rows(AuditFilterForm(request.GET).filter))

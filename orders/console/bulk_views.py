@@ -13,7 +13,9 @@ from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
 from orders.console.forms.bulk import KINDS, BulkActionForm, BulkItemsForm, SelectionForm
 from orders.console.forms.fields import PageForm
+from orders.console.forms.filters import OrderFilterForm
 from orders.console.guards import act, actor, needs, page, previous_page
+from orders.console.known_filters import only_filters
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection
 from orders.selectors.desk.bulk_selection import Selection
@@ -40,6 +42,7 @@ COLUMNS = ("order", "wave", "state", "result", "acted_at", "ended_at")
 
 
 @page
+@only_filters(PageForm)
 def show_actions(request: HttpRequest) -> HttpResponse:
     """Lists the bulk actions, newest first."""
     actions = bulk.action_page(after=PageForm(request.GET).position, now=now())
@@ -48,6 +51,7 @@ def show_actions(request: HttpRequest) -> HttpResponse:
 
 
 @page
+@only_filters(BulkItemsForm)
 def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
     """Shows an action's waves and the result of each order; with `format=csv`, exports the results."""
     progress = bulk.find_action(action_id, now=now())
@@ -95,6 +99,7 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
     return redirect(previous_page(request))
 
 
+@only_filters(OrderFilterForm, SelectionForm, own_errors=True)
 def _preview(request: HttpRequest) -> HttpResponse:
     selection = _selection(request.GET)
     count = _count(selection)

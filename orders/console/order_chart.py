@@ -10,6 +10,7 @@ from datetime import datetime
 
 from orders.selectors.desk.timeline import AttemptOutcome, Lane, Span, SpanKind
 from orders.wording.events import AWAITED
+from orders.wording.units import duration
 
 LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
 """The left edge of the axis (step names go before it), the whole width, and the heights of the top margin, a row and a
@@ -116,7 +117,6 @@ class _Axis:
 
     def marks(self) -> list[Mark]:
         """Returns points of the axis that are far enough apart to be labelled, every cut, and the end."""
-        began = self._moments[0]
         marks: list[Mark] = []
         for i, at in enumerate(self._moments):
             cut = self._gaps[i - 1] if i and i - 1 in self.cuts else None
@@ -127,8 +127,25 @@ class _Axis:
                     if not is_last or marks[-1].cut is not None or len(marks) == 1:
                         continue
                     marks.pop()  # the end matters more than a mark that it would overlap
-                marks.append(Mark(x=x, seconds=(at - began).total_seconds(), cut=cut))
+                if (
+                    marks
+                    and cut is None
+                    and not is_last
+                    and duration(self._since(at)) == duration(marks[-1].seconds)
+                ):
+                    continue  # a second mark with the same label says nothing
+                marks.append(Mark(x=x, seconds=self._since(at), cut=cut))
+        last = len(marks) - 1
+        if (
+            last > 0
+            and marks[last].cut is None
+            and duration(marks[last].seconds) == duration(marks[last - 1].seconds)
+        ):
+            marks.pop(last - 1)
         return marks
+
+    def _since(self, at: datetime) -> float:
+        return (at - self._moments[0]).total_seconds()
 
 
 def draw(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> Chart | None:

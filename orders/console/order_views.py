@@ -1,6 +1,6 @@
 """Orders: the list, one order, decisions, compensation, and the submissions that were set aside."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,37 +16,41 @@ from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import OrderFilterForm
 from orders.console.forms.orders import DecisionForm, PriorityForm
 from orders.console.guards import actor, page
+from orders.console.known_filters import only_filters
 from orders.console.order_lookup import readable_json
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search, timeline
 from orders.selectors.desk.archive_search import OrderList
+from orders.selectors.desk.clients import account_names, naming_accounts
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
 from orders.selectors.desk.decisions import open_decisions
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
+from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
-from orders.selectors.logged_requests import orders_of_request, requests_about
+from orders.selectors.logged_requests import orders_of_request, requests_about, requests_with_id
 from orders.services import audit
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
 from orders.vocabulary import Goal
 from orders.wording import standings
 from orders.wording.cancelling import cancel_words
-from orders.wording.events import event_entry
+from orders.wording.events import error_text, event_entry
 
 PAGE = 50
 MOST_EXPORTED = 20_000
 EVENTS_SHOWN = 200
 COLUMNS = (
-    *("order", "state", "standing", "goal", "step", "failures", "priority", "age_seconds"),
+    *("order", "state", "standing", "goal", "step", "failures", "priority", "age_seconds", "took_seconds"),
     *("total", "currency", "email", "alert_code", "archived", "workflow", "title", "subject"),
 )
 
 
 @page
+@only_filters(OrderFilterForm, OrderPageForm, own_errors=True)
 def show_orders(request: HttpRequest) -> HttpResponse:
     """Lists the orders of a filter: the stored ones, then the archived ones, each newest first."""
     form = OrderFilterForm(request.GET.dict())
@@ -70,6 +74,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
         return redirect("console:order", order_filter.order_id)  # a submission that is not yet an order
     if not matches.orders and (requested := orders_of_request(order_filter.q)):
         return redirect("console:order", requested[0])
+    if not matches.orders and (submission := _submission_like(order_filter)):
+        return redirect("console:order", submission)
     steps, agents = search.steps_and_agents()
     form.offer(steps=steps, agents=agents)
     return render(
@@ -80,6 +86,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "order_filter": order_filter,
             "words": describe(order_filter),
             "orders": matches.orders,
+            "requests": requests_with_id(order_filter.q) if order_filter.q and not matches.orders else None,
             "can_select": not all(row.is_archived for row in matches.orders),
             **_counts(order_filter, matches, is_whole=not (after or archived_after), at=at),
             "first": order_filter.query if after or archived_after else None,
@@ -87,6 +94,14 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "least_part": LEAST_PART,
         },
     )
+
+
+def _submission_like(order_filter: OrderFilter) -> UUID | None:
+    """The submission, queued or set aside, whose id begins or ends as the search says, if there is one alone."""
+    if order_filter != OrderFilter(q=order_filter.q) or not order_filter.digits:
+        return None
+    alike = orders_like(order_filter.digits, most=2)
+    return alike[0] if len(alike) == 1 else None
 
 
 def _counts(
@@ -114,6 +129,7 @@ def _next_page(order_filter: OrderFilter, matches: OrderList) -> str:
 
 
 @page
+@only_filters(OrderFilterForm)
 def export_orders(request: HttpRequest) -> HttpResponseBase:
     """Exports the orders of a filter."""
     order_filter = OrderFilterForm(request.GET.dict()).filter
@@ -139,7 +155,8 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
         " ".join(step.name for step in order.steps),
         order.failure_count,
         order.priority,
-        round(order.seconds),
+        "" if order.has_ended else round(order.seconds),
+        round(order.seconds) if order.has_ended else "",
         figures(match.total, match.currency) if match.total is not None else "",
         match.currency,
         match.email,
@@ -161,7 +178,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     detail = order.detail
     until = detail.order.finished_at if detail.order and detail.order.finished_at else at
     shows_all = request.GET.get("events") == "all"
-    events = detail.events if shows_all else detail.events[-EVENTS_SHOWN:]
+    events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
     lanes = timeline.lanes(detail.steps, detail.events, now=at)
     return render(
         request,
@@ -203,7 +220,7 @@ def _step(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
         "request": readable_json(step.request),
         "original": readable_json(step.original),
         "result": readable_json(step.result),
-        "error": readable_json(facts.error),
+        "error": _error(facts.error),
         "can_edit": step.can_edit and bool(fields),
         "can_skip": step.can_skip and is_skippable,
         "can_settle": step.can_settle,
@@ -211,7 +228,16 @@ def _step(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
     }
 
 
+def _error(error: Mapping[str, Any] | None) -> str:
+    """An error as the alert and the history print it, and below it what else is stored of it."""
+    if not error:
+        return ""
+    others = {name: value for name, value in error.items() if name not in ("code", "message")}
+    return "\n".join(filter(None, (error_text(error), readable_json(others) if others else "")))
+
+
 @page
+@only_filters(OrderPageForm)
 def show_decisions(request: HttpRequest) -> HttpResponse:
     """Lists what waits for a person's decision, the earliest deadline first."""
     after = OrderPageForm(request.GET).position
@@ -225,6 +251,7 @@ def show_decisions(request: HttpRequest) -> HttpResponse:
 
 
 @page
+@only_filters()
 def show_compensation(request: HttpRequest) -> HttpResponse:
     """Lists the orders that are being compensated, and those whose compensation failed."""
     desk = compensations(retry_limits=retry_limits(), now=now())
@@ -232,10 +259,15 @@ def show_compensation(request: HttpRequest) -> HttpResponse:
 
 
 @page
+@only_filters()
 def show_set_aside(request: HttpRequest) -> HttpResponse:
     """Lists the submissions that could not become orders."""
     set_aside = set_aside_submissions()
-    submissions = [(submission, readable_json(submission.body)) for submission in set_aside.items]
+    names = account_names({submission.client for submission in set_aside.items})
+    submissions = [
+        (submission, names.get(submission.client, submission.client), readable_json(submission.body))
+        for submission in set_aside.items
+    ]
     return render(
         request, "console/orders/set_aside.html", {"submissions": submissions, "has_more": set_aside.has_more}
     )

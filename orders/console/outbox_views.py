@@ -8,12 +8,14 @@ from django.utils.http import urlencode
 from orders.access.levels import OPERATE
 from orders.console.forms.filters import OutboxForm
 from orders.console.guards import act, actor, page
+from orders.console.known_filters import only_filters
 from orders.selectors.desk import outbox
 from orders.services.operators import outbox as outbox_services
 from orders.services.operators.outbox import NoSuchMessageError, NotFailedError
 
 
 @page
+@only_filters(OutboxForm)
 def show_outbox(request: HttpRequest) -> HttpResponse:
     """What waits to be sent, what failed and what was sent, newest first."""
     form = OutboxForm(request.GET)

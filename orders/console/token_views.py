@@ -71,13 +71,21 @@ show_tokens = ask_then_act(_show, _create)
 shown only this once: a page that reads itself again must not be at a url of its own."""
 
 
+@page
+def _ask_to_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    return render(request, "console/tokens/revoke.html", {"token": _token(request, token_id)})
+
+
 @act(VIEW)
-def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
-    """Revokes a token."""
+def _revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     token = _token(request, token_id)
     token_services.revoke(token=token, actor=actor(request))
     messages.success(request, f"The token {token} has been revoked.")
     return redirect("console:tokens")
+
+
+revoke = ask_then_act(_ask_to_revoke, _revoke)
+"""Shows what a token is for and when it was last used, and revokes it."""
 
 
 @act(VIEW)

@@ -135,7 +135,10 @@ class Actor(NamedTuple):
 
 class EventRow(NamedTuple):
     """An `Event` to be recorded. The state store adds the time and the position, and looks up whose order it is unless
-    `customer_id` says so."""
+    `customer_id` says so.
+
+    `happened` is when it happened, by this process's `time.monotonic`, if that was a while before it is recorded.
+    """
 
     order_id: UUID
     kind: EventKind
@@ -144,3 +147,4 @@ class EventRow(NamedTuple):
     attempt: int = 0
     detail: dict[str, Any] | None = None
     customer_id: int | None = None
+    happened: float | None = None

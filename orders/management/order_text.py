@@ -11,8 +11,8 @@ from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
 from orders.selectors.desk.standing import RetryLimits, StepFacts
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.wording import standings
+from orders.wording.alert_words import alert_title
 from orders.wording.events import calls_sentence, error_text, event_sentence
-from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
 from orders.wording.waits import CAUSES, wait_words
 
@@ -74,8 +74,8 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
     yield "placed", f"{placed_at:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed_at).total_seconds())} ago"
     if order.profile.promised_by:
         yield "promised by", _relative(order.profile.promised_by, now)
-    if order.finished_at:
-        yield "took", duration((order.finished_at - detail.began).total_seconds())
+    if detail.took is not None:
+        yield "took", duration(detail.took)
     if order.state == ProcessState.PROCESSING and order.complete_by:
         yield "complete by", _relative(order.complete_by, now)
     if order.locked_by:
@@ -145,7 +145,7 @@ def _alert(detail: Detail, alert: AlertFacts, now: datetime, width: int) -> str:
     on = f" ({', '.join(filter(None, (alert.step, alert.agent)))})" if alert.step else ""
     opened = duration((now - alert.opened_at).total_seconds())
     lines = [
-        f"open alert, {opened} old: {ALERT_KINDS.get(alert.kind, alert.kind)}{on}: {alert.code}",
+        f"open alert, {opened} old: {alert_title(alert.kind, alert.code)}{on}: {alert.code}",
         paragraph(alert.message, indent="  ", width=width),
     ]
     if detail.order:

@@ -35,6 +35,9 @@ class ApiToken(models.Model):
     )
     last_used_at = models.DateTimeField(null=True, help_text="to the minute")
 
+    has_successor = False
+    """Not stored: whether the token that replaces this one is still there."""
+
     class Meta:
         ordering = ("-id",)
         constraints = [

@@ -10,8 +10,8 @@ from orders.access.public_urls import public_url
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.content import Content, Email, WebhookCall
 from orders.vocabulary import AlertKind, MessageChannel
+from orders.wording.alert_words import alert_text, alert_title
 from orders.wording.role_alerts import advise
-from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import counted
 
 SHOWN = 20
@@ -37,22 +37,29 @@ class Summary:
         return AlertKind(self.group.kind)
 
     @property
+    def title(self) -> str:
+        return alert_title(self.group.kind, self.group.code)
+
+    @property
     def subject(self) -> str:
         if self.group.kind == AlertKind.OUTAGE:
             steps = "1 step is" if self.waiting == 1 else f"{self.waiting} steps are"
             return f"sasweb: {self.group.agent} is not answering; {steps} waiting"
         if not self.kind.has_orders:
-            return f"sasweb: {ALERT_KINDS[self.kind]}"
+            return f"sasweb: {self.title}"
         agent = f" ({self.group.agent})" if self.group.agent else ""
         where = f" at {self.step}{agent}" if self.step else ""
-        return f"sasweb: {ALERT_KINDS[self.kind]}{where}: {counted(self.count, 'new alert')}"
+        return f"sasweb: {self.title}{where}: {counted(self.count, 'new alert')}"
 
 
 def compose(message: OutgoingMessage) -> list[Content]:
-    """The email or the webhook call; nothing if its channel is no longer configured."""
+    """The email or the webhook call; nothing if its channel is no longer configured, or no alert of the group is open
+    any more, as after an outage that is over."""
     config = settings.CONFIG
     group = message.group
     assert group is not None
+    if not Alert.objects.filter(group=group, closed_at__isnull=True).exists():
+        return []
     if message.channel == MessageChannel.WEBHOOK:
         if not config.alert_webhook_url:
             return []
@@ -78,7 +85,7 @@ def summarize(group: AlertGroup, count: int) -> Summary:
         count=count,
         open=still_open.count(),
         step=newest.step if newest else "",
-        message=newest.message if newest else group.pattern,
+        message=alert_text(group.kind, newest.message if newest else group.pattern),
         orders=[str(order_id) for order_id in shown],
         waiting=waiting,
         url=public_url("console:group", group.pk),

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.db.models import Exists, OuterRef
+
 from orders.models import ApiToken
 
 MOST = 1_000
@@ -9,8 +11,10 @@ MOST = 1_000
 
 
 def tokens(*, user_id: int | None = None) -> Sequence[ApiToken]:
-    """The tokens of one account or of all, newest first, those that have expired too."""
-    rows = ApiToken.objects.select_related("user")
+    """The tokens of one account or of all, newest first, those that have expired too. Each knows whether the one that
+    replaces it is still there."""
+    successor = ApiToken.objects.filter(user=OuterRef("user"), beginning=OuterRef("replaced_by"))
+    rows = ApiToken.objects.select_related("user").annotate(**{"has_successor": Exists(successor)})
     if user_id is not None:
         rows = rows.filter(user_id=user_id)
     return list(rows[:MOST])

@@ -63,6 +63,12 @@ def requests_about(order_id: UUID, *, operators: QuerySet[User]) -> Page[LoggedR
     return page_of(list(rows.order_by("-id")[: SHOWN + 1]), SHOWN)
 
 
+def requests_with_id(request_id: str) -> Page[LoggedRequest]:
+    """The latest requests with this ID, whoever sent them and whether or not they were about an order, newest first."""
+    rows = LoggedRequest.objects.filter(request_id=request_id).order_by("-id")
+    return page_of(list(rows[: SHOWN + 1]), SHOWN)
+
+
 def orders_of_request(request_id: str) -> Sequence[UUID]:
     """The orders that a request with this ID was about, whoever sent it; the newest request counts."""
     rows = LoggedRequest.objects.filter(request_id=request_id, order_ids__len__gt=0).order_by("-id")

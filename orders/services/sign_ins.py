@@ -1,8 +1,8 @@
 """Notes in the audit log who signed in to an account with access to the console, and who failed to. All others are in
 the log alone, by the number of their account.
 
-Wrong passwords, and those refused unread because the name is locked for their address, count for `sign_in.name` as
-well, for all accounts. Beyond that limit they are not noted: nobody may fill the log.
+Wrong passwords count for `sign_in.name` as well, for all accounts, and those refused unread because the name is locked
+for their address count for `sign_in.locked`. Beyond these limits they are not noted: nobody may fill the log.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 """Template tags of the operator console, which is in English. Only `status_bar` reads the database.
 
 {% ago moment %}                  "12 seconds ago", with the exact time on the element; "–" for None
+{% clock moment %}                "14:02:31"
 {% pill "bad" "error" text %}     a status: colour, icon and word
 {% standing order.standing %}     the pill of an `orders.selectors.desk.standing.Standing` or of its kind
 {% order_state process_state %}   the pill of an order's state as it is stored
@@ -9,7 +10,10 @@
 {{ path|pieces }}                 a path or an email address that breaks before / and @, elsewhere only if it must
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
-{{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind }} "a step failed for good"
+{{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind:code }} "a step failed for good"
+{{ act|act_label }}               "create token", of an act in the audit log
+{{ kind|alert_text:message }}     an alert's message, which says so if it is of a compensation
+{{ message|shortened }}           a long text, and how many characters are left out
 {{ kind|role_advice:code }}       what to do about an alert that is about a role or a release
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
@@ -46,11 +50,10 @@ from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags.pages import icon as icon_of
 from orders.vocabulary import AlertKind
-from orders.wording import role_alerts, skipped_messages, units
-from orders.wording.events import finding_text
+from orders.wording import acts, alert_words, role_alerts, skipped_messages, units
+from orders.wording.events import finding_text, shorten
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
-    ALERT_KINDS,
     BULK_ITEM_STATES,
     BULK_KINDS,
     BULK_STATES,
@@ -85,6 +88,13 @@ def ago(at: datetime | None) -> SafeString:
         " data-past" if away <= timedelta() else "",
         units.relative(away),
     )
+
+
+@register.simple_tag
+def clock(at: datetime) -> SafeString:
+    """The time of day of a moment to the second, by which moments of the same minute differ: "14:02:31"."""
+    local = timezone.localtime(at)
+    return format_html('<time datetime="{}" data-clock>{}</time>', at.isoformat(), f"{local:%H:%M:%S}")
 
 
 @register.filter
@@ -198,9 +208,27 @@ def why_skipped(message: MessageRow) -> str:
 
 
 @register.filter
-def alert_kind(kind: str) -> str:
+def act_label(act: str) -> str:
+    """The name of an act in the audit log, verb first: "create token"."""
+    return acts.act_label(act)
+
+
+@register.filter
+def alert_kind(kind: str, code: str) -> str:
     """What kind of thing an alert is about."""
-    return ALERT_KINDS.get(kind, kind)
+    return alert_words.alert_title(kind, code)
+
+
+@register.filter
+def alert_text(kind: str, message: str) -> str:
+    """An alert's message, which says so if it is about a compensation."""
+    return alert_words.alert_text(kind, message)
+
+
+@register.filter
+def shortened(text: str) -> str:
+    """A text that a remote service wrote, cut where the order's history cuts it too."""
+    return shorten(text)
 
 
 @register.filter

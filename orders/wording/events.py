@@ -12,7 +12,7 @@ from typing import Any
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.timeline import retry_after
-from orders.vocabulary import EventKind, Reason, WaitKind
+from orders.vocabulary import AlertKind, EventKind, Reason, WaitKind
 from orders.wording.units import counted, duration
 
 LONGEST_QUOTE = 300
@@ -54,7 +54,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.CALL_FAILED: "Call {call} of {step} failed{error}{took}",
     EventKind.INQUIRED: "Asked whether step {step} was done: {finding}",
     EventKind.REPLY_IGNORED: "A late or repeated reply to attempt {attempt} of {step} was ignored{outcome}",
-    EventKind.WAITING: "Waiting; next attempt in {wait}",
+    EventKind.WAITING: "Waiting {wait} before the next attempt",
     EventKind.WAITING_FOR_AGENT: "Step {step} is waiting until {agent} can take it",
     EventKind.AWAITING: "Step {step} is waiting for {awaited}{until}",
     EventKind.WAIT_ENDED: "Step {step} no longer waits{wait_ruling}",
@@ -84,7 +84,7 @@ FINDINGS: Mapping[str, str] = {
 """What a remote service said when it was asked what had become of a call."""
 
 RULINGS: Mapping[str, str] = {
-    "retry": ": {failure}; next attempt in {wait}",
+    "retry": ": {failure}; next attempt after {wait}",
     "wait": ": {failure}; next attempt after a longer wait of {wait}",
     "compensate": ": {failure}; the order will be cancelled",
     "fail": ": {failure}; no further attempt",
@@ -169,6 +169,10 @@ def event_entry(event: EventFacts, retry_limits: RetryLimits) -> EventEntry:
 def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
     """Says what happened. An event kind that this release does not know is shown by its name and details."""
     template = SENTENCES.get(event.kind)
+    if event.kind == EventKind.ERROR and event.detail.get("alert") == AlertKind.COMPENSATION_FAILED:
+        template = (
+            "The compensation of {step} failed, the order went into Error, and operators were alerted{error}"
+        )
     if event.kind == EventKind.STEP_DEFERRED:
         template = _deferral(event)
     return _unknown(event) if template is None else template.format_map(_parts(event, retry_limits, template))

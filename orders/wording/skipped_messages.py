@@ -13,8 +13,8 @@ REASONS: Mapping[str, str] = {
     MessageKind.WEBHOOK_OFF: "The webhook has been enabled or deleted since.",
 }
 ALERTS: Mapping[str, str] = {
-    MessageChannel.EMAIL: "Alerts are not sent by email any more: ALERT_EMAIL is empty.",
-    MessageChannel.WEBHOOK: "Alerts are not sent to a webhook any more: ALERT_WEBHOOK_URL is empty.",
+    MessageChannel.EMAIL: "Every alert of its group was closed before it was sent, or ALERT_EMAIL is empty.",
+    MessageChannel.WEBHOOK: "Every alert of its group was closed before it was sent, or ALERT_WEBHOOK_URL is empty.",
 }
 
 

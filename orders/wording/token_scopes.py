@@ -16,6 +16,6 @@ ACTS: Mapping[TokenScope, str] = {
 def warn_beyond(scopes: Sequence[str], *, account: str) -> str:
     """Warns that these scopes, at least one, do not let a token act."""
     return (
-        f"The account {account} has no access level of an operator, so the token cannot act with"
-        f" {' or '.join(scopes)} until it is given one."
+        f"The account {account} does not have the access level operator, so the token cannot act with"
+        f" {' or '.join(scopes)} until the account is given it."
     )

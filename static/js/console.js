@@ -1,24 +1,29 @@
 // Keeps the console's pages up to date. The stream only announces that something has changed; then the page is fetched
-// again and its elements [data-live] are replaced, at most every two seconds. Without a stream it polls.
+// again and its elements [data-live] are replaced, at most every two seconds. Without a stream it polls. The stream says
+// something at least every ten seconds (orders/selectors/desk/version.py): a silence means that nobody updates this page.
 // Nothing moves while the reader points at a row, has selected something, or is typing; see templates/console/base.html.
 (() => {
   "use strict";
 
   const GAP = 2000; // ms between two fetches
   const POLL = 5000; // ms between two polls while there is no stream
-  const GRACE = 8000; // ms without a stream before the reader is told: streams end every minute and reconnect
+  const SILENCE = 20000; // ms without news, or without a page that could be fetched, before the reader is told
   const REFUSED = 15000; // ms until a refused stream is requested again
   const QUIET = 5000; // ms between announcements to screen readers
 
   const { events, newer, gone } = document.body.dataset;
   const state = document.getElementById("live-state");
+  const stale = document.getElementById("live-stale");
   const status = document.querySelector("[data-say]");
   const language = document.documentElement.lang;
 
   let source = null;
   let version = "";
-  let lostAt = 0;
+  let heardAt = Date.now(); // the stream's last news
+  let openedAt = 0;
   let readAt = 0;
+  let failedAt = 0; // the first of the fetches that have failed since one succeeded
+  let shownAt = performance.timeOrigin; // what the page shows was read no earlier than this
   let isWanted = false;
   let isFetching = false;
   let skew = 0; // ms that the server's clock is ahead of this one
@@ -29,18 +34,15 @@
   function open() {
     clearTimeout(reopen);
     if (source) return;
+    openedAt = Date.now();
     source = new EventSource(events);
-    source.addEventListener("open", () => {
-      lostAt = 0;
-      show();
-    });
     source.addEventListener("error", () => {
-      lostAt ||= Date.now();
       if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects automatically
       close();
       reopen = setTimeout(open, REFUSED);
     });
     source.addEventListener("progress", (event) => {
+      heardAt = Date.now();
       const now = JSON.parse(event.data).version;
       isWanted ||= now !== version;
       version = now;
@@ -54,26 +56,46 @@
     source = null;
   }
 
-  const isLost = () => lostAt && Date.now() - lostAt >= GRACE;
+  // A server that has frozen keeps its connections open and says nothing; another one may answer.
+  function reopenIfSilent(now) {
+    if (!source || now - Math.max(heardAt, openedAt) < SILENCE) return;
+    close();
+    open();
+  }
+
+  // Since when the page has not been kept up to date; 0 if it is.
+  function lostSince() {
+    const since = Math.min(heardAt, failedAt || heardAt);
+    return Date.now() - since >= SILENCE ? since : 0;
+  }
 
   const isPaused = () =>
     document.hidden ||
     document.querySelector("[data-row]:hover, [data-row] input:checked, dialog[open]") ||
     !document.getSelection().isCollapsed;
 
+  const clock = (at) => new Date(at).toLocaleTimeString(language, { hourCycle: "h23" });
+  const set = (element, text) => element.textContent !== text && (element.textContent = text);
+
   function show() {
     if (!state) return;
-    const now = isLost() ? "lost" : isPaused() ? "paused" : "on";
-    const sentence = state.dataset[now].replace("{n}", Math.round((Date.now() - lostAt) / 1000));
-    const text = state.querySelector("[data-live-text]");
-    if (text.textContent !== sentence) text.textContent = sentence;
+    const lost = lostSince();
+    const now = lost ? "lost" : isPaused() ? "paused" : "on";
+    const seconds = Math.round((Date.now() - lost) / 1000);
+    set(state.querySelector("[data-live-text]"), state.dataset[now].replace("{n}", seconds));
     state.dataset.liveState = now;
     state.hidden = false;
+    if (!stale) return;
+    stale.hidden = !lost;
+    const sentence = stale.dataset.text.replace("{since}", clock(lost + skew)).replace("{shown}", clock(shownAt + skew));
+    if (lost) set(stale.querySelector("[data-stale-text]"), sentence);
   }
 
   function step() {
-    if (lostAt && Date.now() - readAt >= POLL) isWanted = true;
-    if (isWanted && !isFetching && !isPaused() && Date.now() - readAt >= GAP) refresh();
+    const now = Date.now();
+    reopenIfSilent(now);
+    if (now - heardAt >= SILENCE / 2 && now - readAt >= POLL) isWanted = true;
+    if (isWanted && !isFetching && !isPaused() && now - readAt >= GAP) refresh();
     show();
   }
 
@@ -92,11 +114,17 @@
       });
       if (answer.type === "opaqueredirect" || answer.status === 403) return leave();
       if (!answer.ok) throw new Error(answer.status);
-      skew = Date.parse(answer.headers.get("Date")) - Date.now() || 0;
+      skew = Date.parse(answer.headers.get("Date")) + 500 - Date.now() || 0; // the header leaves out the milliseconds
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (isPaused()) isWanted = true;
-      else replaceAll(page);
+      failedAt = 0;
+      if (isPaused()) {
+        isWanted = true;
+      } else {
+        replaceAll(page);
+        shownAt = readAt;
+      }
     } catch {
+      failedAt ||= readAt;
       isWanted = true; // the next step tries again
     } finally {
       isFetching = false;
@@ -246,13 +274,16 @@
   function tick() {
     for (const time of document.querySelectorAll("time[data-ago]")) {
       const at = new Date(time.dateTime);
-      const left = Math.round((at - Date.now() - skew) / 1000);
+      const left = Math.trunc((at - Date.now() - skew) / 1000);
       const seconds = "past" in time.dataset ? Math.min(left, -0) : left; // -0 reads "0 seconds ago"
       const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
       const text = relative.format(Math.trunc(seconds / size), unit);
       if (time.textContent !== text) time.textContent = text;
       const exact = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
       if (time.title !== exact) time.title = exact;
+    }
+    for (const time of document.querySelectorAll("time[data-clock]")) {
+      set(time, clock(Date.parse(time.dateTime)));
     }
   }
 
@@ -270,16 +301,21 @@
   }, 1000);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) close();
-    else {
-      isWanted = true;
-      open();
-      step();
-    }
+    else resume();
   });
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", (event) => {
-    if (event.persisted) open();
+    if (event.persisted) resume();
   });
+
+  function resume() {
+    heardAt = Date.now();
+    failedAt = 0;
+    isWanted = true;
+    open();
+    step();
+  }
+
   tick();
   if (!document.hidden) open();
   show();

@@ -33,7 +33,7 @@ def test_agents_with_nothing_reported_says_so() -> None:
 
 @pytest.mark.pattern("A9")
 def test_agents_shows_each_instance_and_marks_the_stale() -> None:
-    alive("oven", in_flight=3, calls=1_200, failed_calls=30, mean_seconds=0.25)
+    alive("oven", in_flight=3, calls=1_200, failed_calls=30, mean_seconds=0.2, p95_seconds=0.25)
     alive("oven", 3_670, instance="agents:lost")
     ran = run("agents")
     shown = r"oven agents:test [0-9.]+ s ago 3 10 1,200 30 \(2 %\) 250 ms"

@@ -133,7 +133,7 @@ def test_a_new_order_waits_for_a_scheduler() -> None:
 
 def test_finished_orders_show_how_long_they_took() -> None:
     order = make_order(process_state="processed", created_at=ago(1_000), finished_at=ago(940))
-    assert line(order.order_id) == f"{short(order.order_id)} processed 1 min – – – 0 –"
+    assert line(order.order_id) == f"{short(order.order_id)} processed took 1 min – – – 0 –"
 
 
 def test_it_filters_by_state_and_counts_them_all() -> None:

@@ -53,8 +53,8 @@ def test_scopes_of_operators_are_warned_of_if_the_account_may_not_operate(
     results.append(run("token", "vera", "--rotate", results[0].out.strip()))
     assert scopes_of(results[1].out) == ["read", "orders", "operate"]
     warning = (
-        f"warning: The account {account.username} has no access level of an operator, so the token cannot act with"
-        " operate until it is given one."
+        f"warning: The account {account.username} does not have the access level operator, so the token cannot act with"
+        " operate until the account is given it."
     )
     assert [warning in result.err for result in results] == [is_warned] * 2
     assert "warning" not in run("token", "vera", "--scope", "orders", "priority").err
@@ -164,7 +164,10 @@ def test_one_token_or_all_are_revoked() -> None:
     assert run("token", "olga", "--revoke", first[: api_tokens.BEGINNING]).out == "1 token revoked\n"
     assert (api_tokens.find(first), api_tokens.find(second) is None) == (None, False)
     unknown = run("token", "olga", "--revoke", "sas_")
-    assert (unknown.code, unknown.err) == (3, "'olga' has no token that begins with 'sas_'\n")
+    assert unknown.code == 3
+    assert unknown.err == "'sas_' could mean several tokens: give all 10 characters that --list shows of it\n"
+    strange = run("token", "olga", "--revoke", "sas_AAAAAA")
+    assert (strange.code, strange.err) == (3, "'olga' has no token that begins with 'sas_AAAAAA'\n")
     assert run("token", "olga", "--revoke").out == "2 tokens revoked\n"
     assert api_tokens.find(third) is None
     revocations = AuditEntry.objects.filter(act="token revoke").values_list("result", flat=True)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from orders.models import AgentInstance, AgentReply, AgentRequest
+from orders.models import AgentInstance, AgentReply, AgentRequest, Event
 from tests.support.agents import ScriptedAgent
 from tests.support.factories import ago, ahead
 from tests.support.hosts import BUSY, QUICK, Gate, a_reply, a_request, hang, keys
@@ -96,6 +96,18 @@ def test_a_host_that_leases_its_own_lapsed_request_again_keeps_renewing_it() -> 
         second.open()
         until(AgentReply.objects.exists, what="the reply")
     assert AgentReply.objects.count() == 1
+
+
+def test_each_failed_try_has_the_time_at_which_it_failed_and_not_that_of_the_attempts_end() -> None:
+    request, gate = a_request(), Gate()
+    with running(a_host(ScriptedAgent("kitchen", BUSY, BUSY, gate), lease=60.0, **QUICK)):
+        until(lambda: gate.began, what="the third try")
+        third_try = ago(0)
+        gate.open()
+        until(AgentReply.objects.exists, what="the reply")
+    failures = Event.objects.filter(order_id=request.order_id, kind="call_failed").order_by("id")
+    first, second = (event.at for event in failures)
+    assert first < second <= third_try
 
 
 @pytest.mark.pattern("A1")

@@ -10,10 +10,11 @@ from django.db import connection
 from django.db.models import F
 from uuid_utils.compat import uuid7
 
-from orders.engine.alerts import NewAlert, close_alerts, open_alerts, open_outage
+from orders.engine.alerts import NewAlert, close_alerts, close_outage, open_alerts, open_outage
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.queue import deliver_due
 from orders.services.operators.notifications import notify_operators
+from orders.wording.skipped_messages import why_skipped
 from tests.support.factories import ago, make_order
 from tests.support.mailbox import Mailbox, mailbox
 from tests.support.ports import free_ports
@@ -63,6 +64,19 @@ def _alerts(count: int, code: str = "http_503") -> None:
             for _ in range(count)
         ]
     )
+
+
+@pytest.mark.django_db
+def test_an_outage_that_is_over_when_its_email_is_due_is_not_reported_any_more(
+    inbox: Mailbox, settings: Any
+) -> None:
+    open_outage("kitchen", code="unreachable", message="no answer")
+    assert notify_operators() == 1
+    close_outage("kitchen", by="agents", resolution="it answers again")
+    assert deliver_due() == 0
+    message = OutgoingMessage.objects.get()
+    assert message.state == "skipped"
+    assert "was closed before it was sent" in why_skipped(kind=message.kind, channel=message.channel)
 
 
 @pytest.mark.django_db

@@ -62,6 +62,8 @@ def test_the_money_at_risk_is_totalled_by_currency_and_its_customers_are_counted
         ([10, 20, 4000], "up"),
         ([10, 4000, 4000], "down"),
         ([10, 4000], "steady"),
+        ([700, 900, 4000], "over"),
+        ([900, 4000], "over"),
         ([8000], "quiet"),
     ],
 )
@@ -102,6 +104,17 @@ def test_the_trend_counts_alerts_that_were_opened_and_have_been_closed_since() -
     reread = group_summary(summary.group, now=database_now())
     assert reread is not None
     assert (reread.last_hour, reread.hour_before) == (2, 3)
+
+
+def test_a_cause_was_first_and_last_seen_when_it_was_even_if_those_alerts_are_closed() -> None:
+    ids = alert(3)
+    for order_id, age in zip(ids, (90_000, 3_000, 20), strict=True):
+        Alert.objects.filter(order_id=order_id).update(opened_at=ago(age))
+    AlertGroup.objects.update(first_at=ago(90_000))
+    close_alerts([ids[0], ids[2]], by="olga", resolution="resubmitted")
+    (summary,) = summaries()
+    assert summary.first_seen == summary.group.first_at < summary.first_at
+    assert summary.last_seen == Alert.objects.get(order_id=ids[2]).opened_at > summary.last_at
 
 
 @pytest.mark.pattern("A8")

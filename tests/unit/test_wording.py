@@ -110,7 +110,8 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         (event("resubmitted", "", reason="it is back"), "The order was resubmitted: it is back"),
         (
             event("compensation_timed_out", ruling="retry", failures=7, until="2026-03-01T12:00:09+00:00"),
-            "Compensation of bake got no answer by its complete-by time (attempt 2): failure 7; next attempt in 9.0 s",
+            "Compensation of bake got no answer by its complete-by time (attempt 2): failure 7; next attempt"
+            " after 9.0 s",
         ),
         (
             event("step_timed_out", ruling="settle"),

@@ -63,11 +63,11 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     "bulk-new": ("operator", None),
     "second-factor": ("viewer", "viewer"),
     "tokens": ("viewer", "viewer"),
+    "token-revoke": ("viewer", "viewer"),
     **dict.fromkeys(
         (
             *("second-factor-set-up", "second-factor-codes", "second-factor-remove"),
             "token-pin",
-            "token-revoke",
         ),
         (None, "viewer"),
     ),

@@ -246,6 +246,7 @@ def test_the_exported_orders_run_no_formula_and_the_export_is_in_the_audit_log(d
         "failures": "0",
         "priority": "5",
         "age_seconds": "",
+        "took_seconds": "",
         "total": "39.00",
         "currency": "EUR",
         "email": "'=cmd|' /C calc'!A0",

@@ -59,7 +59,7 @@ def test_it_hides_customers_email_addresses_and_every_link_that_was_sent(inbox: 
     (email,) = inbox.deliver()
     token = email.get_content().partition("/account/sign-up/")[2].split("/")[0]
     text = text_of(signed_in(person("admin")))
-    assert "a…@example.com" in text
+    assert 'a…</span><span class="piece">@example.com' in text
     assert EMAIL not in text
     assert token
     assert token not in text
@@ -76,7 +76,7 @@ def test_its_views_and_pages_show_everything_once() -> None:
     assert (len(first.context["rows"]), len(second.context["rows"])) == (SHOWN, 1)
     assert second.context["after"] == ""
     assert "No message is waiting." in text_of(client, "?view=waiting")
-    assert len(client.get("/console/outbox/?view=nonsense&before=x").context["rows"]) == SHOWN
+    assert len(client.get("/console/outbox/?before=x").context["rows"]) == SHOWN
 
 
 def test_it_says_why_a_message_was_skipped() -> None:

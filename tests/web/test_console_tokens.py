@@ -11,6 +11,9 @@ from django.test import Client
 
 from orders.access import api_tokens, second_factor
 from orders.models import ApiToken, AuditEntry
+from orders.services import api_tokens as token_services
+from tests.commands.running import run
+from tests.support.desk import OLGA
 from tests.support.factories import ago
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.helpers import in_threads
@@ -152,6 +155,34 @@ def test_an_operator_sees_and_revokes_only_her_own_tokens() -> None:
     assert client.post(f"{TOKENS}{10**30}/revoke/").status_code == 404
     assert client.post(f"{TOKENS}{own.pk}/revoke/").status_code == 302
     assert list(ApiToken.objects.all()) == [others]
+
+
+def test_a_token_is_revoked_only_after_a_page_that_says_what_it_is_for() -> None:
+    olga, _, client = with_tokens()
+    own = ApiToken.objects.get(user=olga)
+    ApiToken.objects.filter(pk=own.pk).update(label="the till", last_used_at=ago(3_600))
+    page = text(client.get(TOKENS))
+    assert f'href="{TOKENS}{own.pk}/revoke/"' in page
+    assert f'action="{TOKENS}{own.pk}/revoke/"' not in page
+    question = text(client.get(f"{TOKENS}{own.pk}/revoke/"))
+    assert "the till" in question and "1 hour ago" in question and f"Revoke {own}</button>" in question
+    assert ApiToken.objects.filter(pk=own.pk).exists()
+
+
+def test_a_token_whose_successor_was_revoked_does_not_pretend_to_be_replaced() -> None:
+    olga, _, client = with_tokens()
+    own = ApiToken.objects.get(user=olga)
+    successor, _ = token_services.rotate(token=own, actor=OLGA)
+    assert "That one is gone" not in text(client.get(TOKENS))
+    token_services.revoke(token=successor, actor=OLGA)
+    assert "That one is gone: create a new one." in text(client.get(TOKENS))
+    assert "that one is gone: create a new one" in " ".join(run("token", "olga", "--list").out.split())
+
+
+def test_the_date_on_which_a_token_expires_is_in_the_list() -> None:
+    olga, _, client = with_tokens()
+    ApiToken.objects.filter(user=olga).update(expires_at="2126-01-31T12:00Z")
+    assert "2126-01-31" in text(client.get(TOKENS))
 
 
 def test_an_administrator_sees_and_revokes_everybodys_tokens() -> None:

@@ -12,8 +12,9 @@ import pytest
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, RequestFactory
 
+from orders.access.lockout import count_failure
 from orders.models import AuditEntry, TotpFactor
 from sasweb.limits import Limit
 from tests.support.mailbox import Mailbox
@@ -59,6 +60,15 @@ def test_guesses_from_many_addresses_are_slowed_down_by_name(ada: User) -> None:
     assert locked.status_code == 429
     assert 0 < int(locked["Retry-After"]) <= 3_600 / GUESSES
     assert sign_in(Client(REMOTE_ADDR="203.0.113.9"), PASSWORD, name="bob@example.org").status_code == 200
+
+
+def test_attempts_that_were_refused_unread_do_not_lock_the_name_from_everywhere(
+    ada: User, rf: RequestFactory
+) -> None:
+    request = rf.post("/account/sign-in/", {"username": EMAIL, "password": "x"}, REMOTE_ADDR="198.51.100.1")
+    for _ in range(GUESSES + 1):
+        count_failure(request, {"username": EMAIL})
+    assert sign_in(Client(REMOTE_ADDR="203.0.113.9"), PASSWORD).status_code == 302
 
 
 def test_a_browser_in_which_the_owner_has_signed_in_is_not_locked_out(ada: User) -> None:

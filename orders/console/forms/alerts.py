@@ -26,12 +26,16 @@ class NoteForm(forms.Form):
 class GroupAlertsForm(forms.Form):
     """The query string of a group's page: its open or closed alerts, and where the page starts."""
 
-    show = forms.ChoiceField(choices=[("closed", "Closed")], required=False)
+    show = forms.ChoiceField(
+        choices=[("open", "Open"), ("closed", "Closed")],
+        required=False,
+        error_messages={"invalid_choice": "Show open or closed alerts."},
+    )
     after = forms.CharField(required=False)
 
     @property
     def shows_closed(self) -> bool:
-        """Whether to list the closed alerts. Any other value lists the open ones."""
+        """Whether to list the closed alerts, and not the open ones."""
         self.is_valid()
         return self.cleaned_data.get("show") == "closed"
 

@@ -65,11 +65,16 @@ class SelectionForm(forms.Form):
 class BulkItemsForm(PageForm):
     """The query string of a bulk action's page: the state of the listed orders, and where the page starts."""
 
-    state = forms.ChoiceField(choices=[(state.value, state.name) for state in BulkItemState], required=False)
+    state = forms.ChoiceField(
+        choices=[(state.value, state.name) for state in BulkItemState],
+        required=False,
+        error_messages={"invalid_choice": "No order of a bulk action is in the state %(value)s."},
+    )
+    format = forms.ChoiceField(choices=[("csv", "CSV")], required=False)
 
     @property
     def chosen_state(self) -> str:
-        """The state; empty for all orders, and for an unknown state."""
+        """The state; empty for all orders."""
         self.is_valid()
         return str(self.cleaned_data.get("state", ""))
 

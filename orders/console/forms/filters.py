@@ -10,6 +10,7 @@ from orders.business import registry
 from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
+from orders.wording.acts import act_label
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import ORDER_STATES, Pill
 
@@ -121,7 +122,7 @@ class OrderFilterForm(forms.Form):
 
 
 class AuditFilterForm(forms.Form):
-    """Which entries of the audit log are listed or exported. A field with an error does not narrow the list."""
+    """Which entries of the audit log are listed or exported."""
 
     actor = forms.CharField(label="Actor", required=False, max_length=120, widget=text_input())
     act = forms.CharField(label="Action", required=False, max_length=40, widget=select())
@@ -156,7 +157,7 @@ class AuditFilterForm(forms.Form):
         """Fills the drop-down list of actions. The selected one is always among them."""
         selected = audit.act_in_words(self.filter.act)
         names = acts if selected in ("", *acts) else [selected, *acts]
-        self.fields["act"].widget.choices = [ANY, *((name, name) for name in names)]
+        self.fields["act"].widget.choices = [ANY, *((name, act_label(name)) for name in names)]
 
     @property
     def filter(self) -> audit.AuditFilter:
@@ -173,12 +174,16 @@ class OutboxForm(forms.Form):
         *(("sent", "Sent"), ("skipped", "Skipped")),
     )
 
-    view = forms.ChoiceField(choices=VIEWS, required=False)
+    view = forms.ChoiceField(
+        choices=VIEWS,
+        required=False,
+        error_messages={"invalid_choice": "There is no view %(value)s of the outbox."},
+    )
     before = Key()
 
     @property
     def chosen_view(self) -> str:
-        """The name of the view; all messages for an unknown name."""
+        """The name of the view; empty for all messages."""
         self.is_valid()
         return str(self.cleaned_data.get("view", ""))
 

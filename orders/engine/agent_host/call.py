@@ -78,6 +78,8 @@ class Call:
         self._circuit = circuit or CircuitView(lease.agent)
         self.notes: list[tuple[EventKind, dict[str, Any]]] = []
         """What goes into the order's history: failed tries, and what the remote service said when it was asked."""
+        self.noted_at: list[float] = []
+        """When each of these happened, by `time.monotonic`. They are recorded when the call has ended."""
         self.held_until = Deadline.after(lease_seconds)
         self._agent = agent
         self._doubt = Doubt(lease, can_ask=hasattr(agent, "inquire"))
@@ -323,6 +325,7 @@ class Call:
     def _record(self, kind: EventKind, detail: dict[str, Any]) -> None:
         if len(self.notes) < NOTES_KEPT:
             self.notes.append((kind, {"try": self._tries} | detail))
+            self.noted_at.append(time.monotonic())
 
     def _ended(self, outcome: ReplyOutcome, body: str) -> Answer:
         seconds = round(time.monotonic() - self._began, 3)

@@ -279,8 +279,8 @@ class AgentHost:
             actor = Actor(ActorKind.AGENTS, self._config.instance)
             lease = call.lease
             self._notes += [
-                EventRow(lease.order_id, kind, actor, lease.step, lease.attempt, detail)
-                for kind, detail in call.notes
+                EventRow(lease.order_id, kind, actor, lease.step, lease.attempt, detail, happened=happened)
+                for (kind, detail), happened in zip(call.notes, call.noted_at, strict=True)
             ]
             if answer is None:
                 self._handed_over.append(call.given_back)

@@ -1,6 +1,7 @@
 """The events of orders: what happened to them, for their histories and for the feeds of changes."""
 
 import json
+import time
 from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,8 @@ from orders.engine.state_store.feed import POSITION
 
 _RECORD = f"""
     INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail, at, customer_id, position)
-    SELECT v.order_id, v.kind, v.step, v.attempt, v.actor_kind, v.actor_name, v.detail, clock_timestamp(),
+    SELECT v.order_id, v.kind, v.step, v.attempt, v.actor_kind, v.actor_name, v.detail,
+           clock_timestamp() - make_interval(secs => v.age),
            coalesce(v.customer_id,
                     (SELECT customer_id FROM orders_orderprocess WHERE order_id = v.order_id),
                     (SELECT customer_id FROM orders_order WHERE id = v.order_id),
@@ -20,9 +22,10 @@ _RECORD = f"""
            {POSITION}
       FROM json_to_recordset(%s::json)
         AS v(order_id uuid, kind text, step text, attempt int, actor_kind text, actor_name text, detail jsonb,
-             customer_id int)
+             customer_id int, age float8)
 """
-"""An order from before there were feeds has no customer in its process."""
+"""An order from before there were feeds has no customer in its process. The database's clock says when an event
+happened; this process's says only how long ago that was."""
 
 
 def record_events(events: Iterable[EventRow]) -> None:
@@ -37,6 +40,7 @@ def record_events(events: Iterable[EventRow]) -> None:
             "actor_name": event.actor.name,
             "detail": event.detail or {},
             "customer_id": event.customer_id,
+            "age": 0.0 if event.happened is None else max(0.0, time.monotonic() - event.happened),
         }
         for event in events
     ]

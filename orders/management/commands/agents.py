@@ -94,7 +94,7 @@ class Command(ReadingCommand):
             Column("CAPACITY", right=True),
             Column("CALLS", right=True),
             Column("FAILED", right=True),
-            Column("MEAN", right=True),
+            Column("P95", right=True),
         )
         rows = [_instance_row(agent, instance) for agent, instance in instances]
         text = table(columns, rows, width=self.width, coloured=self.is_coloured)
@@ -138,7 +138,7 @@ def _instance_row(agent: str, instance: Instance) -> tuple[object, ...]:
         instance.capacity,
         f"{instance.calls:,}",
         failed,
-        duration(instance.mean_seconds) if instance.mean_seconds is not None else None,
+        duration(instance.p95_seconds) if instance.p95_seconds is not None else None,
     )
 
 

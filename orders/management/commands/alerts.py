@@ -21,8 +21,8 @@ from orders.selectors.desk.alert_groups import (
 from orders.selectors.desk.alerts import newest_orders_of_groups
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import AlertKind
+from orders.wording.alert_words import alert_title
 from orders.wording.role_alerts import advise
-from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12
@@ -95,14 +95,14 @@ def _head(group: GroupSummary) -> str:
 
 def _cause(group: AlertGroup) -> str:
     agent = f"{group.agent}: " if group.agent else ""
-    return f"{ALERT_KINDS[AlertKind(group.kind)]} – {agent}{group.code}"
+    return f"{alert_title(group.kind, group.code)} – {agent}{group.code}"
 
 
 def _open_lines(group: GroupSummary, orders: Sequence[UUID], moment: datetime, width: int) -> list[str]:
-    first, last = (moment - group.first_at).total_seconds(), (moment - group.last_at).total_seconds()
+    first, last = (moment - group.first_seen).total_seconds(), (moment - group.last_seen).total_seconds()
     seen = (
         f"first {duration(first)} ago, last {duration(last)} ago"
-        if group.open > 1
+        if group.first_seen < group.last_seen
         else f"{duration(last)} ago"
     )
     lines = [_labelled("seen", seen, width), _pattern(group.group, width)]

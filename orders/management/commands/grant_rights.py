@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import UndefinedFunction, UndefinedTable
 
 from orders.management.operator_command import DONE, OperatorCommand, Stop
 from sasweb.database_roles import UnsuitableRoleError, grant_rights
@@ -28,5 +29,7 @@ class Command(OperatorCommand):
             grant_rights(connection.connection, role=role)
         except UnsuitableRoleError as error:
             raise Stop(str(error)) from error
+        except (UndefinedTable, UndefinedFunction) as error:
+            raise Stop("the tables are not there yet: run manage.py migrate first") from error
         self.stdout.write(f"{role} may work with all tables; the audit log it can only read and add to.")
         return DONE

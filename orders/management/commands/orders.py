@@ -89,7 +89,7 @@ def _row(order: OrderProgress, moment: datetime) -> list[object]:
     return [
         short(order.order_id),
         standing_summary(order.standing, now=moment, code=order.code),
-        short_duration(order.seconds),
+        f"{'took ' if order.has_ended else ''}{short_duration(order.seconds)}",
         "\n".join(step.name for step in order.steps) or None,
         "\n".join(str(step.attempt) for step in order.steps) or None,
         "\n".join(step.agent for step in order.steps) or None,

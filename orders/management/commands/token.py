@@ -75,7 +75,7 @@ class Command(ActingCommand):
         parser.add_argument(
             "--rotate",
             metavar="TOKEN",
-            help="replace the account's token that begins so with one that may do the same, and print that",
+            help="replace the account's token that --list shows so with one that may do the same, and print that",
         )
         parser.add_argument(
             "--overlap",
@@ -85,14 +85,14 @@ class Command(ActingCommand):
             "--pin",
             nargs=2,
             metavar=("TOKEN", "VERSION"),
-            help="have this version of the API answer the account's token that begins so",
+            help="have this version of the API answer the account's token that --list shows so",
         )
         parser.add_argument(
             "--revoke",
             nargs="?",
             const=True,
             metavar="TOKEN",
-            help="revoke the account's token that begins so, or all of them",
+            help="revoke the account's token that --list shows so, or all of them",
         )
 
     def work(self, options: dict[str, Any]) -> int:
@@ -228,7 +228,8 @@ def _ending(token: ApiToken, *, now: datetime) -> str:
     if token.expires_at <= now:
         return "expired"
     if token.replaced_by:
-        return f"being replaced by {token.replaced_by}… until {token.expires_at:%Y-%m-%d %H:%M}"
+        remark = "" if token.has_successor else " (that one is gone: create a new one)"
+        return f"being replaced by {token.replaced_by}… until {token.expires_at:%Y-%m-%d %H:%M}{remark}"
     return f"{token.expires_at:%Y-%m-%d}"
 
 
@@ -267,6 +268,11 @@ def _tokens_of(user: User, text: str) -> list[ApiToken]:
         # Not repeated: it may be a token.
         raise Stop(
             f"{user.username!r} has no such token: give the {api_tokens.BEGINNING} characters that --list shows of it",
+            NOTHING,
+        )
+    if len(text) < api_tokens.BEGINNING and not text.endswith("…"):
+        raise Stop(
+            f"{text!r} could mean several tokens: give all {api_tokens.BEGINNING} characters that --list shows of it",
             NOTHING,
         )
     raise Stop(f"{user.username!r} has no token that begins with {text!r}", NOTHING)

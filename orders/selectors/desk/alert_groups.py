@@ -25,6 +25,8 @@ LEAST_VALUED = 50
 MOST_CLOSED = 10_000
 """The most recently closed alerts of a group that are read for its trend."""
 RECENT = timedelta(hours=1)
+RISES = timedelta(minutes=10)
+"""A cause rises as long as no more time than this has passed since its newest alert was opened."""
 SHOWN = 20
 SHOWN_NOTES = 100
 
@@ -42,12 +44,13 @@ _FACTS = """
            (SELECT count(*) FROM orders_groupnote AS n WHERE n.group_id = g.id),
            (SELECT b.id FROM orders_bulkaction AS b
              WHERE b.group_id = g.id AND b.state IN ('running', 'paused') ORDER BY b.id DESC LIMIT 1),
-           late.last_hour, late.hour_before
+           late.last_hour, late.hour_before, late.newest
       FROM unnest(%(groups)s::bigint[]) AS g(id)
      CROSS JOIN LATERAL (
            SELECT count(*) FILTER (WHERE opened_at > %(now)s - %(recent)s) AS last_hour,
                   count(*) FILTER (WHERE opened_at > %(now)s - 2 * %(recent)s
-                                     AND opened_at <= %(now)s - %(recent)s) AS hour_before
+                                     AND opened_at <= %(now)s - %(recent)s) AS hour_before,
+                  max(opened_at) AS newest
              FROM (SELECT opened_at FROM orders_alert
                     WHERE group_id = g.id AND closed_at > %(now)s - 2 * %(recent)s
                     ORDER BY closed_at DESC LIMIT %(most)s) AS closed
@@ -103,6 +106,11 @@ class OpenAlerts:
         return AlertKind(self.group.kind).has_orders
 
     @property
+    def first_seen(self) -> datetime:
+        """When the cause first occurred, even if every alert of that time is closed."""
+        return min(self.group.first_at, self.first_at)
+
+    @property
     def acknowledged(self) -> bool:
         """Whether it was acknowledged since it last began. An older acknowledgement was of an earlier occurrence."""
         return self.group.acknowledged_at is not None and self.group.acknowledged_at >= self.first_at
@@ -140,8 +148,9 @@ class ValueAtRisk:
 class GroupSummary(OpenAlerts):
     """An open group with everything that the inbox shows of it.
 
-    `last_hour` and `hour_before` count every alert that was opened then, even if it has been closed since. `waiting`
-    counts the steps that wait for an outage to end, up to `MOST_COUNTED` + 1. `action` is the bulk action under way.
+    `last_hour` and `hour_before` count every alert that was opened then, even if it has been closed since, and
+    `last_seen` is when the newest of them all was opened; `rises` says whether that was a moment ago. `waiting` counts
+    the steps that wait for an outage to end, up to `MOST_COUNTED` + 1. `action` is the bulk action under way.
     """
 
     message: str
@@ -151,13 +160,20 @@ class GroupSummary(OpenAlerts):
     notes: int
     action: int | None
     waiting: int
+    last_seen: datetime
+    rises: bool
 
     @property
     def trend(self) -> str:
-        """Whether more are opened than before: up, down, steady, or quiet when there were none."""
-        if self.last_hour == self.hour_before:
-            return "steady" if self.last_hour else "quiet"
-        return "up" if self.last_hour > self.hour_before else "down"
+        """Whether more are opened than before: up, down, steady, over if they were and it has stopped, or quiet when
+        there were none."""
+        if not self.last_hour and not self.hour_before:
+            return "quiet"
+        if self.last_hour < self.hour_before:
+            return "down"
+        if not self.rises:
+            return "over"
+        return "up" if self.last_hour > self.hour_before else "steady"
 
 
 def open_groups(*, now: datetime, group: AlertGroup | None = None) -> list[OpenAlerts]:
@@ -221,7 +237,7 @@ def _summaries(groups: Sequence[OpenAlerts], now: datetime) -> list[GroupSummary
     values = _values(groups)
     agents = sorted({alerts.group.agent for alerts in groups if alerts.is_outage})
     waiting = waiting_for(agents) if agents else {}
-    return [_summary(alerts, facts[alerts.group.pk], values, waiting) for alerts in groups]
+    return [_summary(alerts, facts[alerts.group.pk], values, waiting, now) for alerts in groups]
 
 
 def _summary(
@@ -229,9 +245,11 @@ def _summary(
     facts: tuple[Any, ...],
     values: Mapping[int, ValueAtRisk],
     waiting: Mapping[str, int],
+    now: datetime,
 ) -> GroupSummary:
-    message, step, how, by, at, notes, action, closed_last_hour, closed_hour_before = facts
+    message, step, how, by, at, notes, action, closed_last_hour, closed_hour_before, newest_closed = facts
     group = alerts.group
+    last_seen = max(alerts.last_at, newest_closed or alerts.last_at)
     return GroupSummary(
         group=group,
         open=alerts.open,
@@ -247,6 +265,8 @@ def _summary(
         notes=notes,
         action=action,
         waiting=waiting.get(group.agent, 0) if alerts.is_outage else 0,
+        last_seen=last_seen,
+        rises=now - last_seen <= RISES,
     )
 
 

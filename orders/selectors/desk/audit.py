@@ -79,6 +79,9 @@ class AuditPage:
     following: int | None
 
 
+NO_ENTRIES = AuditPage(entries=(), following=None)
+
+
 def entries(audit_filter: AuditFilter) -> AuditPage:
     """Returns a page of the entries that match a filter. One query."""
     matches = list(_matching_entries(audit_filter)[: PAGE + 1])

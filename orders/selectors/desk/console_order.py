@@ -8,6 +8,7 @@ from uuid import UUID
 
 from orders.fields.email import ERASED
 from orders.models import Alert, StepState
+from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
 from orders.selectors.desk.confirmation import has_money
 from orders.selectors.desk.decisions import Choice, choices_of
 from orders.selectors.desk.history import EventFacts
@@ -33,6 +34,8 @@ class ConsoleStep:
     can_skip: bool
     can_settle: bool
     can_hurry: bool
+    compensation_failed: bool
+    """Whether an operator has to decide, because what it had done could not be compensated."""
     choices: tuple[Choice, ...]
     """What a person may choose, if the step waits for a decision."""
     inquiry: EventFacts | None
@@ -57,8 +60,14 @@ class ConsoleOrder:
 
     detail: Detail
     steps: list[ConsoleStep]
-    group: int | None
+    open_alerts: OpenAlerts | None
+    """The open alerts with the cause of its own one."""
     act: PendingAct | None
+
+    @property
+    def group(self) -> int | None:
+        """The group of its open alert."""
+        return self.open_alerts.group.pk if self.open_alerts else None
 
     @property
     def can_resubmit(self) -> bool:
@@ -113,11 +122,15 @@ def console_order(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -
         return None
     stored = StepState.objects.filter(process_id=order_id)
     rows = {step.name: step for step in (detail.archived.steps if detail.archived else stored)}
-    alert = Alert.objects.filter(order_id=order_id, closed_at__isnull=True).only("group_id").first()
+    alert = (
+        Alert.objects.filter(order_id=order_id, closed_at__isnull=True).select_related("group").first()
+        if detail.alert
+        else None
+    )
     return ConsoleOrder(
         detail=detail,
         steps=[_step(detail, facts, rows[facts.name], retry_limits, now) for facts in detail.steps],
-        group=alert.group_id if alert else None,
+        open_alerts=next(iter(open_groups(now=now, group=alert.group)), None) if alert else None,
         act=acts_on([order_id], now).get(order_id),
     )
 
@@ -150,6 +163,7 @@ def _step(
         can_settle=(in_error and failed and ((forward and unknown) or to_compensate))
         or (open_ and parked and forward and unknown),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
+        compensation_failed=in_error and failed and to_compensate and _fails_to_compensate(detail, facts),
         choices=choices_of(row, workflow=order.workflow, version=order.version, goal=order.goal, now=now),
         inquiry=next(_events(detail, facts, EventKind.INQUIRED), None),
         answer=next(
@@ -161,6 +175,13 @@ def _step(
             None,
         ),
     )
+
+
+def _fails_to_compensate(detail: Detail, facts: StepFacts) -> bool:
+    """Whether the present attempt of a failed step, or an earlier one that counts, was to compensate it."""
+    if facts.compensation_failure_count:
+        return True
+    return next(_events(detail, facts, EventKind.COMPENSATION_FAILED), None) is not None
 
 
 def _events(detail: Detail, facts: StepFacts, kind: EventKind) -> Iterator[EventFacts]:

@@ -83,6 +83,12 @@ class Detail:
     spent: TimeSpent
     archived: archived_orders.Archived | None = None
 
+    @property
+    def took(self) -> float | None:
+        """How many seconds the order took; None if it has not ended."""
+        finished_at = self.order.finished_at if self.order else None
+        return (finished_at - self.began).total_seconds() if finished_at else None
+
 
 def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> Detail | None:
     """Everything about the order or the submission with this id; None if there is none. Nine or ten queries."""

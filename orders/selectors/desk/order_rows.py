@@ -11,7 +11,7 @@ from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, St
 from orders.selectors.archived_orders import Archived
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
 from orders.selectors.paging import Position
-from orders.vocabulary import BulkItemState, BulkState
+from orders.vocabulary import FINISHED_STATES, BulkItemState, BulkState
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
 
@@ -29,7 +29,8 @@ class CurrentStep:
 
 @dataclass(frozen=True, kw_only=True)
 class OrderProgress:
-    """Where an order stands. `seconds` is its age, or how long it took; `code` is the error of its open alert."""
+    """Where an order stands. `seconds` is its age or, once it has ended, how long it took. `code` is the error of its
+    open alert."""
 
     order_id: UUID
     workflow: str
@@ -42,6 +43,11 @@ class OrderProgress:
     priority: int
     code: str
     created_at: datetime
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether `seconds` is how long it took, and not its age."""
+        return self.state in FINISHED_STATES
 
     @property
     def position(self) -> Position:
@@ -134,8 +140,14 @@ def order_rows(progress: Sequence[OrderProgress], *, now: datetime) -> list[Orde
 def _row(
     progress: OrderProgress, placed: Order | None, alert: Alert | None, act: PendingAct | None
 ) -> OrderRow:
+    since_placed = (progress.created_at - placed.placed_at).total_seconds() if placed else 0.0
     return OrderRow(
-        order=replace(progress, code=alert.code if alert else ""),
+        order=replace(
+            progress,
+            code=alert.code if alert else "",
+            seconds=progress.seconds
+            + max(0.0, since_placed),  # as on its page: it may have waited in the queue
+        ),
         workflow=progress.workflow,
         subject=placed.subject if placed else "",
         title=placed.title if placed else "",

@@ -1,0 +1,23 @@
+"""What an alert is about, in the same words on pages, in emails and in commands."""
+
+from collections.abc import Mapping
+
+from orders.vocabulary import AlertKind
+from orders.wording.state_labels import ALERT_KINDS
+
+SPECIAL: Mapping[tuple[str, str], str] = {
+    (AlertKind.STALLED, "undelivered"): "alerts do not reach their recipients",
+    (AlertKind.STALLED, "no_sweep"): "the supervisor does not sweep",
+    (AlertKind.STALLED, "slow"): "the database is slow",
+}
+"""What the kind alone would say wrongly: the kind and the code, and what is the matter."""
+
+
+def alert_title(kind: str, code: str) -> str:
+    """What kind of thing an alert is about, as the rest of a sentence."""
+    return SPECIAL.get((kind, code)) or ALERT_KINDS.get(kind, kind)
+
+
+def alert_text(kind: str, message: str) -> str:
+    """An alert's message. That of a refund that failed would otherwise read like that of a payment that failed."""
+    return f"Compensation failed: {message}" if kind == AlertKind.COMPENSATION_FAILED else message

@@ -1,0 +1,51 @@
+"""Words of the desk that were once about something else than what they stood beside."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from orders.console import order_chart
+from orders.selectors.desk.timeline import AttemptOutcome, Lane, Span, SpanKind
+from orders.vocabulary import AlertKind
+from orders.wording.acts import act_label
+from orders.wording.alert_words import alert_text, alert_title
+from orders.wording.units import duration
+
+BEGAN = datetime(2026, 1, 31, tzinfo=UTC)
+
+
+def test_an_alert_about_undelivered_alerts_is_not_one_about_a_role_without_progress() -> None:
+    assert alert_title(AlertKind.STALLED, "undelivered") == "alerts do not reach their recipients"
+    assert alert_title(AlertKind.STALLED, "no_process") == "a role makes no progress"
+    assert alert_title("of tomorrow", "x") == "of tomorrow"
+
+
+def test_only_the_message_of_a_failed_compensation_says_so() -> None:
+    assert alert_text(AlertKind.COMPENSATION_FAILED, "declined") == "Compensation failed: declined"
+    assert alert_text(AlertKind.STEP_FAILED, "declined") == "declined"
+
+
+def test_the_names_of_acts_begin_with_their_verb() -> None:
+    assert [act_label(act) for act in ("token create", "chaos clear", "resubmit")] == [
+        "create token",
+        "clear faults",
+        "resubmit",
+    ]
+
+
+def test_no_two_labels_of_the_time_axis_are_alike() -> None:
+    hours = (0, 26.1, 26.3, 26.5, 26.7, 26.9)
+    spans = [
+        Span(
+            kind=SpanKind.ATTEMPT,
+            begins=BEGAN + timedelta(hours=begins),
+            ends=BEGAN + timedelta(hours=ends),
+            outcome=AttemptOutcome.FAILED,
+        )
+        for begins, ends in pairwise(hours)
+    ]
+    for count in range(1, len(spans) + 1):
+        lane = Lane(step="bake", agent="oven", spans=spans[:count], ticks=[])
+        chart = order_chart.draw([lane], began=BEGAN, until=spans[count - 1].ends)
+        assert chart is not None
+        labels = [duration(mark.seconds) for mark in chart.marks if mark.cut is None]
+        assert len(labels) == len(set(labels)), labels

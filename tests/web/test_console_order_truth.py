@@ -1,0 +1,145 @@
+"""What the console says of an order, its alert and its history is said once, in the same words, and is so."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from orders.models import Alert, AlertGroup, Event, Order, SetAside
+from orders.services.operators import alerts as alert_services
+from tests.support.desk import OLGA
+from tests.support.factories import ago, ahead
+from tests.web.conftest import Desk
+from tests.web.console_orders import an_order, in_error, open_alert
+
+pytestmark = pytest.mark.django_db
+
+
+def words_of(answer: Any) -> str:
+    assert answer.status_code == 200
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def record(order_id: Any, kind: str, **fields: Any) -> Event:
+    values = {"actor_kind": "scheduler", "actor_name": "scheduler:1", "detail": {}} | fields
+    return Event.objects.create(order_id=order_id, kind=kind, **values)
+
+
+def a_failed_refund() -> Any:
+    """An order whose payment was charged, and whose refund was then refused."""
+    error = {"code": "refused", "message": "the card has expired"}
+    step = {"state": "failed", "attempt": 2, "outcome": "done", "error": error}
+    order = an_order({"capture-payment": step}, process_state="error", goal="compensate")
+    alert = open_alert(order.pk, code="refused", kind="compensation_failed")
+    Alert.objects.filter(pk=alert.pk).update(message="the card has expired", step="capture-payment")
+    AlertGroup.objects.filter(pk=alert.group_id).update(pattern="the card has expired")
+    record(order.pk, "compensation_failed", step="capture-payment", attempt=2, detail={"error": error})
+    detail = {"alert": "compensation_failed", "error": error}
+    record(order.pk, "error", step="capture-payment", attempt=2, detail=detail)
+    return order
+
+
+def test_a_refund_that_failed_does_not_read_like_a_payment_that_failed(desk: Desk) -> None:
+    order = a_failed_refund()
+    client = desk("operator")
+    page = client.get(f"/console/orders/{order.pk}/")
+    words = words_of(page)
+    assert "A compensation failed for good" in words
+    assert "Compensation failed: the card has expired" in words
+    assert "The compensation of capture-payment failed, the order went into Error" in words
+    (row,) = re.findall(r'<tr id="step-capture-payment">.*?</tr>', page.content.decode(), re.DOTALL)
+    assert "compensation failed" in row
+    group = Alert.objects.get().group_id
+    for place in ("alerts/", f"alerts/{group}/", ""):
+        assert "Compensation failed: the card has expired" in words_of(client.get(f"/console/{place}"))
+
+
+def test_the_page_of_an_order_knows_who_handles_its_alert(desk: Desk) -> None:
+    order = in_error()
+    client = desk("viewer")
+    at = f"/console/orders/{order.pk}/"
+    assert "Nobody has acknowledged it yet." in words_of(client.get(at))
+    alert_services.acknowledge(group_id=Alert.objects.get().group_id, actor=OLGA)
+    assert "operator:olga is handling it" in words_of(client.get(at))
+
+
+def test_an_error_is_printed_the_same_way_wherever_it_is_printed(desk: Desk) -> None:
+    message = 'it said "no"'
+    order = in_error(error={"code": "no_route", "message": message, "status": 422})
+    Alert.objects.update(message=message)
+    record(
+        order.pk,
+        "step_refused",
+        step="create-shipment",
+        detail={"error": {"code": "no_route", "message": message}},
+    )
+    page = desk("viewer").get(f"/console/orders/{order.pk}/").content.decode()
+    assert page.count("no_route: it said &quot;no&quot;") == 2  # of the step, and in the history
+    steps = page[page.index('id="steps"') : page.index('id="events"')]
+    assert "\\&quot;" not in steps
+    assert "&quot;status&quot;: 422" in steps
+
+
+def test_moments_of_the_same_minute_can_be_told_apart_in_the_history(desk: Desk) -> None:
+    order = in_error()
+    for second in range(6):
+        event = record(order.pk, "call_failed", step="create-shipment", detail={"try": second + 1})
+        Event.objects.filter(pk=event.pk).update(at=f"2026-01-31T14:02:{second:02}Z")
+    words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
+    assert [f"14:02:{second:02}" for second in range(6) if f"14:02:{second:02}" in words] == [
+        f"14:02:{second:02}" for second in range(6)
+    ]
+
+
+def test_the_list_says_of_an_order_that_has_ended_how_long_it_took(desk: Desk) -> None:
+    order = an_order({}, process_state="processed", created_at=ago(7_000), finished_at=ago(6_998))
+    client = desk("viewer")
+    assert "took 2.0 s" in words_of(client.get("/console/orders/"))
+    assert "took 2.0 s" in words_of(client.get(f"/console/orders/{order.pk}/"))
+    (_, line) = (
+        b"".join(client.get("/console/orders.csv").streaming_content)
+        .decode()
+        .removeprefix("\ufeff")
+        .splitlines()
+    )
+    assert ",5,,2," in line  # the priority, no age, and how long it took
+
+
+def test_the_list_and_the_page_count_an_orders_age_from_when_it_was_placed(desk: Desk) -> None:
+    order = an_order({}, process_state="pending", created_at=ago(60))
+    posted_at = ago(180)
+    Order.objects.filter(pk=order.pk).update(placed_at=posted_at)
+    record(order.pk, "received", detail={"posted_at": posted_at.isoformat()})
+    client = desk("viewer")
+    assert "3 min" in words_of(client.get("/console/orders/"))
+    assert "Placed 3 minutes ago" in words_of(client.get(f"/console/orders/{order.pk}/"))
+
+
+def test_a_wait_that_is_half_over_does_not_give_two_times_for_its_end(desk: Desk) -> None:
+    order = an_order({"reserve-stock": "running"}, process_state="processing")
+    event = record(order.pk, "waiting", detail={"until": ahead(60).isoformat()})
+    Event.objects.filter(pk=event.pk).update(at=ago(60))
+    words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
+    assert re.search(
+        r"Waiting (2 min|1 min 59 s) before the next attempt · due in \d+ (second|minute)", words
+    )
+
+
+def test_clients_are_named_by_their_accounts(desk: Desk) -> None:
+    user = User.objects.create_user("grace")
+    order = an_order({"reserve-stock": "running"}, process_state="processing")
+    record(order.pk, "received", detail={"by": f"user:{user.pk}"})
+    client = desk("viewer")
+    assert "Received from grace" in words_of(client.get(f"/console/orders/{order.pk}/"))
+    SetAside.objects.create(
+        order_id=order.pk, client=f"user:{user.pk}", body={}, reason="no", posted_at=ago(60)
+    )
+    words = words_of(client.get("/console/set-aside/"))
+    assert "grace" in words and f"user:{user.pk}" not in words
+
+
+def test_a_refusal_says_why_it_is_not_counted(desk: Desk) -> None:
+    order = in_error()
+    words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
+    assert "Counted failures 0 a refusal is final and is not counted" in words
