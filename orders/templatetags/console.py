@@ -11,6 +11,7 @@
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind }} "a step failed for good"
 {{ kind|role_advice:code }}       what to do about an alert that is about a role or a release
+{{ act|audit_act }}               what people call an act of the audit log: "cancel"
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
 {{ outcome|outcome_word }}        what is known of a step's effect
@@ -51,6 +52,7 @@ from orders.wording.events import finding_text
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
     ALERT_KINDS,
+    AUDIT_ACTS,
     BULK_ITEM_STATES,
     BULK_KINDS,
     BULK_STATES,
@@ -210,6 +212,12 @@ def role_advice(kind: str, code: str) -> str:
 
 
 @register.filter
+def audit_act(act: str) -> str:
+    """What people call an act of the audit log: "cancel" for "compensate"."""
+    return AUDIT_ACTS.get(act, act)
+
+
+@register.filter
 def state_word(state: str) -> str:
     """The label of an order's state."""
     return pill_of(ORDER_STATES, state).label
@@ -247,30 +255,34 @@ def status_bar() -> StatusBar:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A page in the navigation."""
+    """A page in the navigation. `key` goes to it, after g."""
 
     name: str
+    key: str
     url: str
     icon: str
     label: str
     is_current: bool
 
 
-PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
-    ("overview", "overview", "Overview", ()),
-    ("orders", "list", "Orders", ("order", "set-aside")),
-    ("alerts", "bell", "Alerts", ("group",)),
-    ("decisions", "check", "Decisions", ()),
-    ("bulk-actions", "stack", "Bulk actions", ("bulk",)),
-    ("compensation", "undo", "Compensation", ()),
-    ("agents", "plug", "Agents", ("agent",)),
-    ("supervisor", "eye", "Supervisor", ()),
-    ("workflow", "graph", "Workflow", ()),
-    ("outbox", "mail", "Outbox", ()),
-    ("audit", "book", "Audit", ()),
-    ("chaos", "warning", "Chaos", ()),
+PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
+    ("overview", "o", "overview", "Overview", ()),
+    ("orders", "l", "list", "Orders", ("order", "set-aside")),
+    ("alerts", "a", "bell", "Alerts", ("group",)),
+    ("decisions", "d", "check", "Decisions", ()),
+    ("bulk-actions", "b", "stack", "Bulk actions", ("bulk",)),
+    ("compensation", "c", "cross", "Cancellations", ()),
+    ("agents", "n", "plug", "Agents", ("agent",)),
+    ("supervisor", "s", "eye", "Supervisor", ()),
+    ("workflow", "w", "graph", "Workflow", ()),
+    ("outbox", "m", "mail", "Outbox", ()),
+    ("audit", "t", "book", "Audit", ()),
+    ("chaos", "x", "warning", "Chaos", ()),
 )
-"""URL name, icon, label, and the other URL names that belong to the page. The chaos panel is for development."""
+"""URL name, the key that follows g, icon, label, and the other URL names that belong to the page.
+
+The chaos panel is for development.
+"""
 
 
 @register.simple_tag(takes_context=True)
@@ -280,10 +292,10 @@ def navigation(context: Context) -> list[Entry]:
     match = getattr(request, "resolver_match", None)
     shown = match.url_name if match else ""
     entries = []
-    for name, icon, label, parts in PAGES:
+    for name, key, icon, label, parts in PAGES:
         if name == "chaos" and not settings.DEBUG:
             continue
         url = reverse(f"console:{name}")
         is_current = shown == name or shown in parts
-        entries.append(Entry(name=name, url=url, icon=icon, label=label, is_current=is_current))
+        entries.append(Entry(name=name, key=key, url=url, icon=icon, label=label, is_current=is_current))
     return entries

@@ -11,7 +11,7 @@ from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
 from orders.wording.standings import STANDINGS
-from orders.wording.state_labels import ORDER_STATES, Pill
+from orders.wording.state_labels import AUDIT_ACTS, ORDER_STATES, Pill
 
 ANY = ("", "any")
 
@@ -156,7 +156,7 @@ class AuditFilterForm(forms.Form):
         """Fills the drop-down list of actions. The selected one is always among them."""
         selected = audit.act_in_words(self.filter.act)
         names = acts if selected in ("", *acts) else [selected, *acts]
-        self.fields["act"].widget.choices = [ANY, *((name, name) for name in names)]
+        self.fields["act"].widget.choices = [ANY, *((name, AUDIT_ACTS.get(name, name)) for name in names)]
 
     @property
     def filter(self) -> audit.AuditFilter:
