@@ -78,7 +78,7 @@ def previewed(preview: Preview) -> dict[str, Any]:
         "archived": preview.archived,
         "is_too_many": preview.is_too_many,
         "needs_count": needs_count(kind=selection.kind, count=preview.count),
-        "may_have_paid": preview.has_money,
+        "may_have_paid": bool(preview.back.charged) or preview.back.more,
         "orders": [_selected(row) for row in preview.first],
     }
 

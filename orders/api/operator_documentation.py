@@ -101,9 +101,9 @@ COMPENSATE_ORDER = act(
     "Cancel an order",
     CompensationIn,
     description=(
-        f"Reverses every step of an order, which also refunds what was paid. To confirm, send the word `{WORD}` as "
-        "`confirm`. If the customer's payment has been taken, or may have been, send the order's total instead, in "
-        "plain figures such as `39.00`. Without the right confirmation nothing changes."
+        "Reverses every step of an order that had an effect, and refunds what was charged. To confirm, send the word "
+        f"`{WORD}` as `confirm`. If the customer's payment has been taken, or may have been, send the order's total "
+        "instead, in plain figures such as `39.00`. Without the right confirmation nothing changes."
     ),
 )
 LIST_DECISIONS: dict[str, Any] = {

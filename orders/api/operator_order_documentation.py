@@ -67,7 +67,7 @@ ERASE_CUSTOMER = act(
     ErasureIn,
     description=(
         "Makes all of her finished orders anonymous, wherever they are, and closes her account; amounts are kept. "
-        "This cannot be undone. It is refused while one of her orders is not finished. To confirm, send the word "
+        "This cannot be taken back. It is refused while one of her orders is not finished. To confirm, send the word "
         f"`{WORD}` as `confirm`; without it nothing changes, and `detail` says what would be erased. A long erasure "
         f"continues in the background. {ADMIN}"
     ),

@@ -100,7 +100,10 @@ def unforce_circuit(request: HttpRequest, agent: str) -> HttpResponse:
 
 
 def _act(
-    request: HttpRequest, agent: str, form: PauseForm | LimitForm | ForceCircuitForm, call: Callable[[], Result]
+    request: HttpRequest,
+    agent: str,
+    form: PauseForm | LimitForm | ForceCircuitForm,
+    call: Callable[[], Result],
 ) -> HttpResponse:
     if form.is_valid():
         show_result(request, call())

@@ -19,7 +19,7 @@ from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import NoSuchGroupError
 from orders.vocabulary import BulkState
-from orders.wording.cancelling import cancel_words
+from orders.wording.cancelling import cancel_many
 
 IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 
@@ -70,7 +70,7 @@ def _group_page(
         {
             "group": group,
             "cause": cause,
-            "cancel": cancel_words(has_money=cause is not None and alerts.group_has_money(cause)),
+            "cancel_act": cancel_many(cause.open, alerts.group_money_back(cause)) if cause else "",
             "closed": query.shows_closed,
             "page": alerts.alerts_of_group(group, closed=query.shows_closed, after=query.position),
             "is_first": not query.position,

@@ -19,6 +19,7 @@ from orders.console.known_filters import only_filters
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection
 from orders.selectors.desk.bulk_selection import Selection
+from orders.selectors.desk.money_back import NOTHING, MoneyBack
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import bulk_control
@@ -29,8 +30,9 @@ from orders.services.operators.bulk import (
     TooManyError,
 )
 from orders.services.operators.bulk_control import NoSuchActionError, TooLateError
-from orders.vocabulary import BulkItemState
-from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
+from orders.vocabulary import BulkItemState, BulkKind
+from orders.wording.cancelling import cancel_many, refund_sentence
+from orders.wording.units import bounded
 
 ACTS = {
     "pause": (bulk_control.pause, "Paused. No more orders are started until you resume it."),
@@ -66,7 +68,6 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
         "console/bulk/action.html",
         {
             "progress": progress,
-            "cancel": WITHOUT_MONEY,
             "items": bulk.item_page(action_id, state=query.chosen_state, after=query.position),
             "state": query.chosen_state,
             "is_first": query.position is None,
@@ -167,15 +168,23 @@ def _count(selection: Selection) -> int:
     return bulk_selection.count(selection, retry_limits=retry_limits(), now=now())
 
 
+def _money_back(selection: Selection) -> MoneyBack:
+    if selection.kind != BulkKind.COMPENSATE:
+        return NOTHING
+    return bulk_selection.selection_money_back(selection, retry_limits=retry_limits(), now=now())
+
+
 def _preview_page(
     request: HttpRequest, selection: Selection, form: BulkActionForm, count: int
 ) -> HttpResponse:
+    back = _money_back(selection) if count else NOTHING
     return render(
         request,
         "console/bulk/new.html",
         {
             "selection": selection,
-            "cancel": cancel_words(has_money=bulk_selection.has_money(selection)),
+            "cancel_act": cancel_many(count, back, shown=bounded(count, bulk_selection.MOST)),
+            "refund": refund_sentence(back),
             "form": form,
             "count": count,
             "archived": bulk_selection.count_archived(selection, now=now()),

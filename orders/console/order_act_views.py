@@ -141,8 +141,7 @@ def _decision_page(request: HttpRequest, order_id: UUID, step: str, form: TypedF
         "step": shown,
         "choice": choice,
         "is_open": choice in [candidate.name for candidate in shown.compensating_choices],
-        "confirmation": terms,
-        "cancel": cancel_words(has_money=terms.has_money),
+        "cancel": cancel_words(terms.back),
         "form": form,
     }
     return render(request, "console/orders/decide.html", context, status=422 if form.errors else 200)
@@ -204,8 +203,7 @@ def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> H
     terms = confirmation(order_id)
     context = {
         "console_order": read_anywhere(order_id),
-        "confirmation": terms,
-        "cancel": cancel_words(has_money=terms.has_money),
+        "cancel": cancel_words(terms.back),
         "form": form,
     }
     status = 422 if form.errors else 200

@@ -37,7 +37,7 @@ LEGEND = {
     "busy": "running",
     "warn": "no answer",
     "bad": "failed",
-    "idle": "compensated",
+    "idle": "reversed",
     "back": "handed back",
     "wait": "waiting for the next attempt",
     "awaited": "waiting for a person, an event, a time or a later answer",

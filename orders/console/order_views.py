@@ -27,6 +27,7 @@ from orders.selectors.desk.confirmation import figures
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
 from orders.selectors.desk.decisions import open_decisions
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
+from orders.selectors.desk.money_back import NOTHING, money_back
 from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.set_aside import set_aside_submissions
@@ -194,7 +195,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "left_out": len(detail.events) - len(events),
             "spent": detail.spent,
             "priority_form": _priority_form(order),
-            "cancel": cancel_words(has_money=order.has_money),
+            "cancel": cancel_words(money_back([order_id]) if order.can_compensate else NOTHING),
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "requests": requests_about(order_id, operators=operators()),
             "now": at,

@@ -12,6 +12,7 @@ from orders.console import (
     order_act_views,
     order_views,
     outbox_views,
+    palette_views,
     second_factor_views,
     step_edit_views,
     system_views,
@@ -27,6 +28,7 @@ GROUP = "alerts/<int:group_id>"
 
 urlpatterns = [
     path("", system_views.show_overview, name="overview"),
+    path("find/", palette_views.find, name="find"),
     path("supervisor/", system_views.show_supervisor, name="supervisor"),
     path("workflow/", system_views.show_workflow, name="workflow"),
     path("outbox/", outbox_views.show_outbox, name="outbox"),

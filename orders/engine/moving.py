@@ -185,7 +185,7 @@ def _goes_on_waiting(step: StepRow, journey: Journey) -> bool:
 
 def _obstacles(row: ProcessRow, steps: Sequence[StepRow], journey: Journey) -> Iterator[Obstacle]:
     if row.goal == Goal.COMPENSATE:
-        yield Obstacle("it is being cancelled and refunded")
+        yield Obstacle("it is being cancelled")
     for step in steps:
         if step.state == StepStatus.AWAITING and not _goes_on_waiting(step, journey):
             yield Obstacle(f"step {declared_name(step.name)} waits for an answer or a time", passes=True)

@@ -60,7 +60,7 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
     code = detail.alert.code if detail.alert else ""
     summary = standings.summary(order.standing, now=now, code=code)
     yield "state", summary if summary.startswith(order.state) else f"{summary} ({order.state})"
-    yield "goal", "compensate: cancel the order" if order.goal == Goal.COMPENSATE else order.goal
+    yield "goal", "cancel the order" if order.goal == Goal.COMPENSATE else order.goal
     if order.profile.title:
         yield order.profile.label, order.profile.title
     if order.profile.subject:

@@ -18,7 +18,9 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.cancelling import cancel_anywhere
 from orders.services.order_lock import lock_order, operator, release_order, reset_step
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
-from orders.wording.cancelling import cancel_words
+from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
+
+UNDER_WAY = "The order is already being cancelled."
 
 
 def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | None = None) -> Result:
@@ -76,25 +78,24 @@ def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
     )
 
     def compensate(row: ProcessRow, _: list[StepRow]) -> Result:
-        words = cancel_words(has_money=confirmation(order_id).has_money)
         if row.goal == Goal.COMPENSATE:
             message = {
-                ProcessState.COMPENSATED: f"The order is already {words.state}.",
+                ProcessState.COMPENSATED: "The order is already cancelled.",
                 ProcessState.ERROR: (
-                    f"The order is already being {words.state}, and a compensation failed. Resubmit it."
+                    "The order is already being cancelled, but a step could not be reversed. Resubmit it."
                 ),
-            }.get(ProcessState(row.process_state), f"The order is already being {words.state}.")
+            }.get(ProcessState(row.process_state), UNDER_WAY)
             return Result(status=ResultStatus.ALREADY, message=message)
+        words = cancel_words(confirmation(order_id).back)
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events([request])
         return Result(status=ResultStatus.DONE, message=f"The order will be {words.state}.")
 
-    words = cancel_words(has_money=False)
     return cancel_anywhere(
         request,
         inserted=compensate,
-        done=Result(status=ResultStatus.DONE, message=f"The order will be {words.state}."),
-        already=Result(status=ResultStatus.ALREADY, message=f"The order is already being {words.state}."),
+        done=Result(status=ResultStatus.DONE, message=f"The order will be {WITHOUT_MONEY.state}."),
+        already=Result(status=ResultStatus.ALREADY, message=UNDER_WAY),
     )
 
 

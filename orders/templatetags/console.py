@@ -275,31 +275,35 @@ def status_bar() -> StatusBar:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A page in the navigation."""
+    """A page in the navigation. `key` goes to it, after g."""
 
     name: str
+    key: str
     url: str
     icon: str
     label: str
     is_current: bool
 
 
-PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
-    ("overview", "overview", "Overview", ()),
-    ("orders", "list", "Orders", ("order", "set-aside")),
-    ("alerts", "bell", "Alerts", ("group",)),
-    ("decisions", "check", "Decisions", ()),
-    ("deadlines", "clock", "Deadlines", ()),
-    ("bulk-actions", "stack", "Bulk actions", ("bulk",)),
-    ("compensation", "undo", "Compensation", ()),
-    ("agents", "plug", "Agents", ("agent",)),
-    ("supervisor", "eye", "Supervisor", ()),
-    ("workflow", "graph", "Workflow", ()),
-    ("outbox", "mail", "Outbox", ()),
-    ("audit", "book", "Audit", ()),
-    ("chaos", "warning", "Chaos", ()),
+PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
+    ("overview", "o", "overview", "Overview", ()),
+    ("orders", "l", "list", "Orders", ("order", "set-aside")),
+    ("alerts", "a", "bell", "Alerts", ("group",)),
+    ("decisions", "d", "check", "Decisions", ()),
+    ("deadlines", "e", "clock", "Deadlines", ()),
+    ("bulk-actions", "b", "stack", "Bulk actions", ("bulk",)),
+    ("compensation", "c", "cross", "Cancellations", ()),
+    ("agents", "n", "plug", "Agents", ("agent",)),
+    ("supervisor", "s", "eye", "Supervisor", ()),
+    ("workflow", "w", "graph", "Workflow", ()),
+    ("outbox", "m", "mail", "Outbox", ()),
+    ("audit", "t", "book", "Audit", ()),
+    ("chaos", "x", "warning", "Chaos", ()),
 )
-"""URL name, icon, label, and the other URL names that belong to the page. The chaos panel is for development."""
+"""URL name, the key that follows g, icon, label, and the other URL names that belong to the page.
+
+The chaos panel is for development.
+"""
 
 
 @register.simple_tag(takes_context=True)
@@ -309,10 +313,10 @@ def navigation(context: Context) -> list[Entry]:
     match = getattr(request, "resolver_match", None)
     shown = match.url_name if match else ""
     entries = []
-    for name, icon, label, parts in PAGES:
+    for name, key, icon, label, parts in PAGES:
         if name == "chaos" and not settings.DEBUG:
             continue
         url = reverse(f"console:{name}")
         is_current = shown == name or shown in parts
-        entries.append(Entry(name=name, url=url, icon=icon, label=label, is_current=is_current))
+        entries.append(Entry(name=name, key=key, url=url, icon=icon, label=label, is_current=is_current))
     return entries

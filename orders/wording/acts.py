@@ -1,4 +1,7 @@
-"""The names of acts in the audit log, verb first as on buttons. They are stored, filtered and exported as they were."""
+"""The names of acts in the audit log, as on buttons: a verb first, and the word for people.
+
+They are stored, filtered and exported as they were.
+"""
 
 from collections.abc import Mapping
 
@@ -15,7 +18,8 @@ VERB_FIRST: Mapping[str, str] = {
     "token rotate": "rotate token",
     "note": "add note",
     "bulk resubmit": "resubmit in bulk",
-    "bulk compensate": "compensate in bulk",
+    "compensate": "cancel",
+    "bulk compensate": "cancel in bulk",
 }
 
 

@@ -1,21 +1,90 @@
-"""What compensating an order is called to people. Money is named only where an order can have taken any."""
+"""What compensating orders is called to people: "Cancel and refund €39.00". Pure.
 
+Money is named only where cancelling gives some back: refunded if it was taken, or may have been, and released if it was
+only reserved.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from orders.fields.money import Money
+from orders.selectors.desk.money_back import MoneyBack
+from orders.vocabulary import StepStatus
+from orders.wording.units import ENGLISH, counted, money
 
 
 @dataclass(frozen=True, kw_only=True)
 class CancelWords:
-    """`act` is what a button says, `state` what the order is afterwards: "the order is …". `refunds`: with money."""
+    """`act` is what a button says, `state` what the order is afterwards: "the order is …".
+
+    `then` is a sentence about the money, empty without any.
+    """
 
     act: str
     state: str
-    refunds: bool
+    then: str = ""
+
+    @property
+    def act_on_order(self) -> str:
+        """The act with its object, for a heading: "Cancel the order and refund €39.00"."""
+        return self.act.replace("Cancel", "Cancel the order", 1)
 
 
-WITH_MONEY = CancelWords(act="Cancel and refund", state="cancelled and refunded", refunds=True)
-WITHOUT_MONEY = CancelWords(act="Cancel", state="cancelled", refunds=False)
+REVERSED = {StepStatus.COMPENSATING: "being reversed", StepStatus.COMPENSATED: "reversed"}
+"""What the states of a compensation are called of one step."""
+WITHOUT_MONEY = CancelWords(act="Cancel", state="cancelled")
 
 
-def cancel_words(*, has_money: bool) -> CancelWords:
-    """The words for an order that can have taken money, or for one that cannot."""
-    return WITH_MONEY if has_money else WITHOUT_MONEY
+def cancel_words(back: MoneyBack) -> CancelWords:
+    """The words for one order."""
+    if back.is_nothing:
+        return WITHOUT_MONEY
+    refund, release = _sums(back.charged), _sums(back.held)
+    acts = [*([f"refund {refund}"] if refund else []), *([f"release {release}"] if release else [])]
+    states = [*([f"{refund} refunded"] if refund else []), *([f"{release} released"] if release else [])]
+    return CancelWords(
+        act=f"Cancel and {' and '.join(acts)}",
+        state=f"cancelled and {' and '.join(states)}",
+        then=_then(back),
+    )
+
+
+def cancel_many(count: int, back: MoneyBack, *, shown: str = "") -> str:
+    """What a button says that cancels orders: "Cancel 12 orders and refund €468.00". `shown` is the count as text."""
+    orders = counted(count, "order") if not shown else f"{shown} {'order' if count == 1 else 'orders'}"
+    more = " or more" if back.more else ""
+    parts = [
+        *([f"refund {_sums(back.charged)}{more}"] if back.charged else []),
+        *([f"release {_sums(back.held)}{more}"] if back.held else []),
+    ]
+    return " and ".join([f"Cancel {orders}", *parts])
+
+
+def refund_sentence(back: MoneyBack) -> str:
+    """What happens to the money of these orders; empty without any."""
+    more = " or more" if back.more else ""
+    sentences = [
+        *(
+            [f"{_sums(back.charged)}{more} was charged, or may have been, and is refunded."]
+            if back.charged
+            else []
+        ),
+        *(
+            [f"{_sums(back.held)}{more} is held and is released; nothing is charged for it."]
+            if back.held
+            else []
+        ),
+    ]
+    return " ".join(sentences)
+
+
+def _then(back: MoneyBack) -> str:
+    if back.charged:
+        return f"The customer was charged {_sums(back.charged)}, or may have been. The money is refunded."
+    return f"{_sums(back.held)} is held and has not been charged. The hold is released."
+
+
+def _sums(sums: Sequence[Money]) -> str:
+    """Sums in words: "€39.00 and $20.00"."""
+    texts = [money(price, locale=ENGLISH) for price in sums]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

@@ -44,12 +44,12 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_DEFERRED: "Step {step} was deferred, because its agent is unavailable{cause}",
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
     EventKind.STEP_SKIPPED: "Step {step} was skipped{condition}{reason}",
-    EventKind.STEP_COMPENSATED: "Step {step} was compensated{calls}",
+    EventKind.STEP_COMPENSATED: "Step {step} was reversed{calls}",
     EventKind.COMPENSATION_REQUESTED: "Cancellation requested{reason}",
-    EventKind.COMPENSATION_STARTED: "Compensation of {step} started, attempt {attempt}",
-    EventKind.COMPENSATION_FAILED: "Compensation of {step} failed{error}",
+    EventKind.COMPENSATION_STARTED: "Reversal of {step} started, attempt {attempt}",
+    EventKind.COMPENSATION_FAILED: "Reversal of {step} failed{error}",
     EventKind.COMPENSATION_TIMED_OUT: (
-        "Compensation of {step} got no answer by its complete-by time (attempt {attempt}){ruling}"
+        "Reversal of {step} got no answer by its complete-by time (attempt {attempt}){ruling}"
     ),
     EventKind.CALL_FAILED: "Call {call} of {step} failed{error}{took}",
     EventKind.INQUIRED: "Asked whether step {step} was done: {finding}",
@@ -60,7 +60,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.WAIT_ENDED: "Step {step} no longer waits{wait_ruling}",
     EventKind.ORDER_OVERRAN: "The order missed its own complete-by time ({overruns} of {limit})",
     EventKind.PROCESSED: "Processed: every step is completed",
-    EventKind.COMPENSATED: "Cancelled: every step that had an effect is compensated",
+    EventKind.COMPENSATED: "Cancelled: every step that had an effect is reversed",
     EventKind.ERROR: "The order went into Error, and operators were alerted{error}",
     EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
     EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
@@ -69,7 +69,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.VERSION_CHANGED: "The order was moved from version {before} of its workflow to version {after}{reason}",
     EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
     EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",
-    EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as compensated outside the system{reason}",
+    EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as reversed outside the system{reason}",
     EventKind.PAID_AGAIN: "The customer chose another way to pay, and {step} is tried again",
     EventKind.LINK_MAILED: "The customer was emailed a link to the order",
 }
@@ -90,7 +90,7 @@ RULINGS: Mapping[str, str] = {
     "fail": ": {failure}; no further attempt",
     "defer": ": it waits until its agent is available, and no failure is counted",
     "default": ": its default is taken",
-    "settle": ": it will be compensated once its call can no longer take effect",
+    "settle": ": it will be reversed once its call can no longer take effect",
 }
 """What the supervisor decided about a step that timed out."""
 

@@ -8,7 +8,7 @@ from orders.wording.state_labels import Pill
 from orders.wording.units import short_duration
 
 STANDINGS: Mapping[str, Pill] = {
-    StandingKind.COMPENSATION_FAILED: Pill("bad", "error", "compensation failed"),
+    StandingKind.COMPENSATION_FAILED: Pill("bad", "error", "cancellation failed"),
     StandingKind.ERROR: Pill("bad", "error", "error"),
     StandingKind.OVERDUE: Pill("bad", "warning", "overdue"),
     StandingKind.AT_RISK: Pill("warn", "warning", "at risk"),
@@ -22,12 +22,12 @@ STANDINGS: Mapping[str, Pill] = {
     StandingKind.DELAY: Pill("idle", "clock", "waiting for its time"),
     StandingKind.RUNNING: Pill("busy", "running", "running"),
     StandingKind.SCHEDULER: Pill("idle", "clock", "waiting for a scheduler"),
-    StandingKind.COMPENSATED: Pill("idle", "undo", "compensated"),
+    StandingKind.COMPENSATED: Pill("idle", "cross", "cancelled"),
     StandingKind.PROCESSED: Pill("good", "done", "processed"),
 }
 
 _SENTENCES: Mapping[str, str] = {
-    StandingKind.COMPENSATION_FAILED: "Compensation failed at {agent}. An operator has to decide what to do.",
+    StandingKind.COMPENSATION_FAILED: "Its cancellation failed at {agent}. An operator has to decide what to do.",
     StandingKind.ERROR: "It failed at {agent}. An operator has to decide what to do.",
     StandingKind.OVERDUE: "It has passed its complete-by time. The supervisor recovers it at its next sweep.",
     StandingKind.AT_RISK: "It will probably miss its complete-by time. Then it is tried again.",
@@ -41,7 +41,7 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.DELAY: "It is waiting for its time. There is nothing for you to do.",
     StandingKind.RUNNING: "It is being processed.",
     StandingKind.SCHEDULER: "It is waiting for a scheduler.",
-    StandingKind.COMPENSATED: "Everything that it did has been compensated.",
+    StandingKind.COMPENSATED: "It is cancelled: everything that it did has been reversed.",
     StandingKind.PROCESSED: "Every step is completed.",
 }
 
@@ -57,7 +57,7 @@ def sentence(standing: Standing) -> str:
     if not standing.on:
         text = text.replace(" at {agent}", "").replace(" about {agent}", "").replace(" to {agent}", "")
     then = (
-        "Then it is compensated."
+        "Then it is reversed."
         if standing.compensating
         else f"Then {standing.on or 'the agent'} asks whether it was done, and repeats it if it was not."
     )
@@ -80,7 +80,7 @@ def summary(standing: Standing, *, now: datetime, code: str = "") -> str:
         StandingKind.COMPENSATION_FAILED,
     ):
         return text
-    return "compensating" if standing.kind is StandingKind.RUNNING else f"compensating, {text}"
+    return "being cancelled" if standing.kind is StandingKind.RUNNING else f"being cancelled, {text}"
 
 
 def _no_detail(standing: Standing, now: datetime) -> str:

@@ -15,7 +15,7 @@ from orders.vocabulary import (
     ProcessState,
     StepStatus,
 )
-from orders.wording.cancelling import WITHOUT_MONEY
+from orders.wording.cancelling import REVERSED, WITHOUT_MONEY
 
 
 class Pill(NamedTuple):
@@ -31,7 +31,7 @@ ORDER_STATES: Mapping[str, Pill] = {
     ProcessState.PROCESSING: Pill("busy", "running", "processing"),
     ProcessState.PROCESSED: Pill("good", "done", "processed"),
     ProcessState.ERROR: Pill("bad", "error", "error"),
-    ProcessState.COMPENSATED: Pill("idle", "undo", "compensated"),
+    ProcessState.COMPENSATED: Pill("idle", "cross", "cancelled"),
 }
 STEP_STATES: Mapping[str, Pill] = {
     StepStatus.NOT_STARTED: Pill("idle", "clock", "not started"),
@@ -40,8 +40,8 @@ STEP_STATES: Mapping[str, Pill] = {
     StepStatus.COMPLETED: Pill("good", "done", "completed"),
     StepStatus.FAILED: Pill("bad", "error", "failed"),
     StepStatus.SKIPPED: Pill("idle", "chevron-right", "skipped"),
-    StepStatus.COMPENSATING: Pill("warn", "undo", "compensating"),
-    StepStatus.COMPENSATED: Pill("idle", "undo", "compensated"),
+    StepStatus.COMPENSATING: Pill("warn", "undo", REVERSED[StepStatus.COMPENSATING]),
+    StepStatus.COMPENSATED: Pill("idle", "undo", REVERSED[StepStatus.COMPENSATED]),
 }
 CIRCUIT_STATES: Mapping[str, Pill] = {
     CircuitState.CLOSED: Pill("good", "done", "closed"),
@@ -68,7 +68,7 @@ BULK_KINDS: Mapping[str, str] = {
 }
 ALERT_KINDS: Mapping[str, str] = {
     AlertKind.STEP_FAILED: "a step failed for good",
-    AlertKind.COMPENSATION_FAILED: "a compensation failed for good",
+    AlertKind.COMPENSATION_FAILED: "a cancellation failed for good",
     AlertKind.ORDER_OVERRAN: "the order kept missing its complete-by time",
     AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
     AlertKind.SET_ASIDE: "a submission can never be inserted",

@@ -1,10 +1,15 @@
-// The console's keyboard shortcuts: ? / j k x e r u. They can be switched off in the help; the choice is stored in this
-// browser.
+// The console's keyboard shortcuts: ? / j k x e r u, and g with a page's letter. They can be switched off in the help, with
+// the palette; the choice is stored in this browser. e, r and u act on what is selected, or not at all: on the ticked rows,
+// otherwise on the current row, otherwise on what the page is about.
 (() => {
   "use strict";
 
+  const AFTER_G = 1500; // ms within which the letter follows g
+  const HINT = 5000; // ms for which a hint is shown
+
   const help = document.getElementById("help");
   const choice = help.querySelector("[data-keys-switch]");
+  const status = document.getElementById("status");
 
   const read = () => {
     try {
@@ -13,10 +18,15 @@
       return true; // storage is disabled
     }
   };
+  const show = (on) => {
+    choice.checked = on;
+    document.documentElement.dataset.keys = on ? "on" : "off";
+  };
   let areOn = read();
-  choice.checked = areOn;
+  show(areOn);
   choice.addEventListener("change", () => {
     areOn = choice.checked;
+    show(areOn);
     try {
       localStorage.setItem("console-keys", areOn ? "on" : "off");
     } catch {
@@ -32,8 +42,11 @@
     });
   }
 
+  // --- rows
+
   const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.offsetParent !== null);
   const here = () => document.querySelector("[data-row].is-here");
+  const ticked = () => [...document.querySelectorAll("[data-row] input[type=checkbox][name=orders]:checked")];
 
   function goTo(row) {
     here()?.classList.remove("is-here");
@@ -50,28 +63,73 @@
     if (next) goTo(next);
   }
 
-  const press = (key) => {
-    const target = (here() || document.getElementById("main")).querySelector(`[data-key="${key}"]`);
-    target?.click();
-    return Boolean(target);
-  };
+  // --- acts on what is selected
+
+  let hiding = 0;
+
+  function hint(name) {
+    status.querySelector("[data-hint]")?.remove();
+    const notice = document.createElement("div");
+    notice.className = "notice";
+    notice.dataset.hint = name;
+    notice.textContent = status.dataset[name];
+    status.append(notice);
+    clearTimeout(hiding);
+    hiding = setTimeout(() => notice.remove(), HINT);
+  }
+
+  // The one thing that a key acts on; null after a hint that says why there is none.
+  function selected() {
+    const chosen = ticked();
+    if (chosen.length > 1) return hint("hintMany");
+    const place = chosen[0]?.closest("[data-row]") || here() || document.querySelector("[data-selected]");
+    return place || hint("hintNone");
+  }
+
+  function press(key) {
+    const place = selected();
+    if (!place) return;
+    const target = place.querySelector(`[data-key="${key}"]`);
+    if (target) target.click();
+    else hint("hintNothing");
+  }
+
+  function open() {
+    const place = selected();
+    const target = place && (place.querySelector('[data-key="e"]') || place.querySelector("td a[href]"));
+    if (target) target.click();
+    else if (place) hint("hintNothing");
+  }
+
+  function resubmit() {
+    if (ticked().length) document.getElementById("chosen").requestSubmit();
+    else press("r");
+  }
+
+  // --- pages
+
+  let wentAt = -Infinity;
+  const page = (key) => document.querySelector(`[data-go="${CSS.escape(key)}"]`);
 
   const acts = {
     "?": () => help.showModal(),
     "/": () => document.querySelector("[data-search]")?.focus(),
+    g: () => (wentAt = performance.now()),
     j: () => move(1),
     k: () => move(-1),
-    x: () => here()?.querySelector("input[type=checkbox]")?.click(),
-    e: () => press("e") || here()?.querySelector("a")?.click(),
-    r: () => press("r"),
-    u: () => press("u") || document.querySelector('[data-key="u"]')?.click(),
+    x: () => (here() ? here().querySelector("input[type=checkbox]")?.click() : hint("hintNone")),
+    e: open,
+    r: resubmit,
+    u: () => press("u"),
   };
 
   document.addEventListener("keydown", (event) => {
     if (!areOn || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (document.querySelector("dialog[open]")) return;
     if (event.target.closest("input:not([type=checkbox]), select, textarea, [contenteditable]")) return;
-    const act = acts[event.key];
+    const isAfterG = performance.now() - wentAt < AFTER_G;
+    wentAt = -Infinity;
+    const act = isAfterG ? () => page(event.key)?.click() : acts[event.key];
     if (!act) return;
     event.preventDefault();
     act();
@@ -84,4 +142,24 @@
     here()?.classList.remove("is-here");
     row.classList.add("is-here");
   });
+
+  // A row whose form was sent is the current one again when its page is back, so u undoes what r has just done.
+  const ROW = "console-row";
+  const where = () => location.pathname + location.search;
+  document.addEventListener("submit", (event) => {
+    const id = event.target.closest("[data-row]")?.dataset.keyId;
+    try {
+      if (id) sessionStorage.setItem(ROW, JSON.stringify([where(), id]));
+    } catch {
+      // then no row is the current one
+    }
+  });
+  try {
+    const [path, id] = JSON.parse(sessionStorage.getItem(ROW)) || [];
+    sessionStorage.removeItem(ROW);
+    const row = path === where() && document.querySelector(`[data-row][data-key-id="${CSS.escape(id)}"]`);
+    if (row) goTo(row);
+  } catch {
+    // storage is disabled
+  }
 })();

@@ -70,22 +70,22 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("error: too_hot", {"state": "failed"}, {"process_state": "error"}),
     ("waiting for a scheduler", {**WAITING_BAKE, "not_before": -5}, {"process_state": "pending"}),
     (
-        "compensating, retrying (2 of 6, next in 4 min)",
+        "being cancelled, retrying (2 of 6, next in 4 min)",
         {"state": "compensating", "compensation_failure_count": 1, "complete_by": None, "not_before": 290},
         {"process_state": "pending", "goal": "compensate", "not_before": 290},
     ),
     (
-        "compensating",
+        "being cancelled",
         {"state": "compensating"},
         {"process_state": "processing", "goal": "compensate"},
     ),
     (
-        "compensating, waiting for a call to settle, 4 min",
+        "being cancelled, waiting for a call to settle, 4 min",
         {**WAITING_BAKE, "settles_at": 290},
         {"process_state": "pending", "goal": "compensate", "not_before": 290},
     ),
     (
-        "compensation failed: too_hot",
+        "cancellation failed: too_hot",
         {"state": "failed", "outcome": "done", "compensation_failure_count": 6},
         {"process_state": "error", "goal": "compensate"},
     ),

@@ -39,7 +39,7 @@ def test_without_yes_it_shows_what_would_happen_and_changes_nothing() -> None:
         f"  1: step mix is under way, such as {running.pk}",
         "",
         "1 order cannot move, and will finish on version 1:",
-        f"  1: it is being cancelled and refunded, such as {cancelled.pk}",
+        f"  1: it is being cancelled, such as {cancelled.pk}",
         "",
         "Nothing was changed. With --yes the orders move.",
     ]

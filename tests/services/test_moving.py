@@ -100,7 +100,7 @@ def test_a_preview_counts_and_changes_nothing() -> None:
             example=min(order.pk for order in running),
             number=2,
         ),
-        Hindrance(reason="it is being cancelled and refunded", passes=False, example=cancelled.pk, number=1),
+        Hindrance(reason="it is being cancelled", passes=False, example=cancelled.pk, number=1),
     ]
     assert [everything(order) for order in orders] == before
     assert not AuditEntry.objects.exists() and not Event.objects.exists()

@@ -197,7 +197,9 @@ def test_compensating_asks_for_the_amount_when_money_goes_back() -> None:
     assert (wrong.status, wrong.message) == (ResultStatus.REFUSED, UNCONFIRMED)
     assert "3900" not in wrong.message
     done = compensate(order_id=order.pk, actor=OLGA, reason="r", typed=" 3900 ")
-    assert done == Result(status=ResultStatus.DONE, message="The order will be cancelled and refunded.")
+    assert done == Result(
+        status=ResultStatus.DONE, message="The order will be cancelled and ¥3,900 refunded."
+    )
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed="").status is ResultStatus.ALREADY
     assert stored(order).goal == "compensate"
 

@@ -148,7 +148,7 @@ def test_a_wait_that_comes_after_a_new_step_is_no_longer_its_turn() -> None:
 
 
 def test_an_order_that_is_being_compensated_stays() -> None:
-    assert plan(goal="compensate") == Obstacle("it is being cancelled and refunded")
+    assert plan(goal="compensate") == Obstacle("it is being cancelled")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_every_standing_has_a_sentence_with_and_without_an_agent(kind: StandingK
 
 def test_what_follows_a_settle_time_is_said_for_both_directions() -> None:
     for compensating, words in (
-        (True, "Then it is compensated."),
+        (True, "Then it is reversed."),
         (False, "Then oven asks whether it was done"),
     ):
         standing = Standing(kind=StandingKind.SETTLING, on="oven", compensating=compensating)
@@ -110,13 +110,12 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         (event("resubmitted", "", reason="it is back"), "The order was resubmitted: it is back"),
         (
             event("compensation_timed_out", ruling="retry", failures=7, until="2026-03-01T12:00:09+00:00"),
-            "Compensation of bake got no answer by its complete-by time (attempt 2): failure 7; next attempt"
-            " after 9.0 s",
+            "Reversal of bake got no answer by its complete-by time (attempt 2): failure 7; next attempt after 9.0 s",
         ),
         (
             event("step_timed_out", ruling="settle"),
             "Step bake got no answer by its complete-by time (attempt 2):"
-            " it will be compensated once its call can no longer take effect",
+            " it will be reversed once its call can no longer take effect",
         ),
         (event("step_completed", calls=2), "Step bake completed after 2 calls"),
         (event("step_completed", calls=1), "Step bake completed"),

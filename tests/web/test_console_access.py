@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
-            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines"),
+            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines", "find"),
         ),
         PAGE,
     ),
@@ -178,7 +178,7 @@ def test_a_forged_request_in_the_shop_is_not_recorded_as_an_operators_act() -> N
 def test_a_viewer_sees_no_button_that_she_may_not_press(places: dict[str, str]) -> None:
     client = signed_in(person("viewer"))
     for name, (least, _) in TABLE.items():
-        if least != "viewer" or name in ("chaos", "second-factor", "second-factor-qr", "tokens"):
+        if least != "viewer" or name in ("chaos", "second-factor", "second-factor-qr", "tokens", "find"):
             continue
         page = client.get(places[name])
         if page.streaming or not page["Content-Type"].startswith("text/html"):

@@ -55,7 +55,7 @@ def test_an_order_that_is_not_inserted_is_cancelled_on_its_page(desk: Desk, body
     assert "Cancel the order" not in desk("viewer").get(at).content.decode()
     client = desk("operator")
     assert f'href="{at}compensate/"' in client.get(at).content.decode()
-    assert "This cannot be undone." in client.get(f"{at}compensate/").content.decode()
+    assert "This cannot be taken back." in client.get(f"{at}compensate/").content.decode()
     assert client.post(f"{at}compensate/", {"reason": "by phone", "typed": "no"}).status_code == 422
     client.post(f"{at}compensate/", {"reason": "by phone", "typed": "cancel"})
     page = client.get(at).content.decode()
@@ -211,7 +211,7 @@ def test_the_desk_shows_failed_compensations_and_settles_them_with_proof(desk: D
     admin.post(at, {"how": "compensated", "reason": "mail of the warehouse, 12 March"})
     assert step_of(order, "reserve-stock").state == "compensated"
     assert stored(order).process_state == "pending"
-    assert "No compensation has failed." in admin.get("/console/compensation/").content.decode()
+    assert "No cancellation has failed." in admin.get("/console/compensation/").content.decode()
 
 
 def test_a_submission_that_was_set_aside_is_shown_with_its_reason_and_replayed_once(desk: Desk) -> None:

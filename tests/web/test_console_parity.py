@@ -18,6 +18,7 @@ from tests.web.test_console_access import TABLE
 
 PARITY: Mapping[str, tuple[str, ...]] = {
     "orders": ("search_orders",),
+    "find": ("search_orders", "list_agents", "list_alert_groups"),
     "order": ("get_order", "list_order_events", "get_order_details"),
     "order-resubmit": ("resubmit_order",),
     "order-retry": ("retry_order",),

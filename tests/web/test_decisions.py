@@ -154,7 +154,7 @@ def test_a_choice_that_has_the_order_compensated_is_confirmed_with_the_note_that
 @pytest.mark.pattern("C10")
 @pytest.mark.parametrize(
     ("total", "word", "state"),
-    [(3_900, "39.00", "cancelled and refunded"), (None, "cancel", "cancelled")],
+    [(3_900, "39.00", "cancelled and €39.00 refunded"), (None, "cancel", "cancelled")],
 )
 def test_a_choice_that_has_the_order_compensated_is_confirmed_as_a_compensation_is(
     desk: Desk, total: int | None, word: str, state: str
@@ -340,8 +340,8 @@ def test_a_token_needs_the_scope_and_the_confirmation_of_a_compensation() -> Non
     assert [(result, allowed) for _, result, _, allowed in audited()] == [
         ("needs a token with the scope compensate", False),
         (UNCONFIRMED, False),
-        ("Say why. bin has the order cancelled and refunded.", False),
-        ("Decided taste: bin. The order will be cancelled and refunded.", True),
+        ("Say why. bin has the order cancelled and €39.00 refunded.", False),
+        ("Decided taste: bin. The order will be cancelled and €39.00 refunded.", True),
     ]
     assert plain.post(decision_of(a_cake()), {"choice": "serve"}).status_code == 200
 

@@ -64,7 +64,7 @@ def test_a_preview_says_how_many_orders_and_shows_the_first_without_doing_anythi
         "archived": 0,
         "is_too_many": False,
         "needs_count": False,
-        "may_have_paid": True,
+        "may_have_paid": False,
     }
     assert [UUID(order["id"]) for order in seen["orders"]] == ids[:1:-1]
     assert seen["orders"][0] == {

@@ -11,8 +11,8 @@ from orders.services.operators import order_acts
 
 class Command(ActingCommand):
     help = (
-        "Cancel an order: compensate every step that had an effect, which also refunds what was paid."
-        " Exit codes: 0 done, 3 it is already being compensated, 2 wrong use or no such order."
+        "Cancel an order: every step that had an effect is reversed, and what was charged is refunded."
+        " Exit codes: 0 done, 3 it is already being cancelled, 2 wrong use or no such order."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -27,7 +27,7 @@ class Command(ActingCommand):
     def work(self, options: dict[str, Any]) -> int:
         email, dry_run = options["email"], options["dry_run"]
         if not dry_run:
-            self.confirm(f"Erase everything about {email}? This cannot be undone.", yes=options["yes"])
+            self.confirm(f"Erase everything about {email}? This cannot be taken back.", yes=options["yes"])
         return self.say(
             erase(
                 email=email,

@@ -78,9 +78,9 @@ class Command(ReadingCommand):
 
 
 def _style(state: str) -> str:
-    if state.startswith(("error", "overdue", "compensation failed")):
+    if state.startswith(("error", "overdue", "cancellation failed")):
         return "bold red"
-    if state.startswith(("retrying", "waiting", "at risk", "compensating", "long wait")):
+    if state.startswith(("retrying", "waiting", "at risk", "being cancelled", "long wait")):
         return "yellow"
     return ""
 

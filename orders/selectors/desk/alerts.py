@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 from orders.engine.runtime.sql import fetch
 from orders.fields.numbers import LARGEST_ID, read_whole_number
 from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
-from orders.selectors.desk.alert_groups import MOST_VALUED, GroupSummary
-from orders.selectors.desk.confirmation import have_money
+from orders.selectors.desk.alert_groups import GroupSummary
+from orders.selectors.desk.money_back import MOST_SUMMED, NOTHING, MoneyBack, money_back
 from orders.selectors.paging import Page, Position, page_of
 
 MOST_EXPORTED = 50_000
@@ -152,11 +152,11 @@ def orders_of_group(group_id: int, *, upto: int | None = None, most: int) -> lis
     return [order_id for order_id in alerts.values_list("order_id", flat=True)[:most] if order_id]
 
 
-def group_has_money(cause: GroupSummary) -> bool:
-    """Whether any of the first orders of an open group can have taken money. At most two queries."""
+def group_money_back(cause: GroupSummary) -> MoneyBack:
+    """The money that cancelling the orders of an open group gives back. At most three queries."""
     if not cause.at_risk.money:
-        return False
-    return have_money(orders_of_group(cause.group.pk, most=MOST_VALUED))
+        return NOTHING
+    return money_back(orders_of_group(cause.group.pk, upto=cause.newest, most=MOST_SUMMED + 1))
 
 
 def count_orders_of_group(group_id: int, *, upto: int | None = None, most: int) -> int:

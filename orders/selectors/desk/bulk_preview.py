@@ -7,6 +7,7 @@ from datetime import datetime
 from orders.models import OrderProcess
 from orders.selectors.desk import bulk_selection
 from orders.selectors.desk.bulk_selection import Selection
+from orders.selectors.desk.money_back import NOTHING, MoneyBack
 from orders.selectors.desk.order_rows import OrderRow, order_progress, order_rows
 from orders.selectors.desk.standing import RetryLimits
 
@@ -18,13 +19,13 @@ SHOWN = 10
 class Preview:
     """How many orders a selection takes, the first of them in its order, and how many archived ones it leaves out.
 
-    Both counts stop one above `bulk_selection.MOST`. `has_money` says whether any of the orders can have taken money.
+    Both counts stop one above `bulk_selection.MOST`. `back` is what cancelling them would give back.
     """
 
     selection: Selection
     count: int
     archived: int
-    has_money: bool
+    back: MoneyBack
     first: Sequence[OrderRow]
 
     @property
@@ -45,6 +46,8 @@ def preview(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -
         selection=selection,
         count=count,
         archived=bulk_selection.count_archived(selection, now=now),
-        has_money=count > 0 and bulk_selection.has_money(selection),
+        back=bulk_selection.selection_money_back(selection, retry_limits=retry_limits, now=now)
+        if count
+        else NOTHING,
         first=order_rows(progress, now=now),
     )

@@ -7,12 +7,11 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from orders.business.editing import charging_workflows
 from orders.models import AlertGroup, OrderProcess
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.alerts import count_orders_of_group, orders_of_group
-from orders.selectors.desk.confirmation import have_money
 from orders.selectors.desk.filters import NAMES, OrderFilter, describe
+from orders.selectors.desk.money_back import MOST_SUMMED, MoneyBack, money_back
 from orders.selectors.desk.standing import RetryLimits
 from orders.vocabulary import BulkKind, ProcessState
 
@@ -107,14 +106,9 @@ def orders_of(
     return [order_id for order_id in selection.ids if order_id in matching_ids]
 
 
-def has_money(selection: Selection) -> bool:
-    """Whether any order that it takes can have taken money. Of a filter, only the workflow is looked at."""
-    if selection.group is not None:
-        return have_money(orders_of_group(selection.group.pk, upto=selection.upto, most=MOST))
-    if (order_filter := selection.order_filter) is not None:
-        names = charging_workflows()
-        return order_filter.workflow in names if order_filter.workflow else bool(names)
-    return have_money(selection.ids)
+def selection_money_back(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> MoneyBack:
+    """The money that cancelling the orders gives back, added up over the first `MOST_SUMMED` of them."""
+    return money_back(orders_of(selection, retry_limits=retry_limits, now=now, most=MOST_SUMMED + 1))
 
 
 def _effective_filter(selection: Selection) -> OrderFilter | None:

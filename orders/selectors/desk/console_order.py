@@ -9,7 +9,6 @@ from uuid import UUID
 from orders.fields.email import ERASED
 from orders.models import Alert, StepState
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
-from orders.selectors.desk.confirmation import has_money
 from orders.selectors.desk.decisions import Choice, choices_of
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
@@ -94,14 +93,6 @@ class ConsoleOrder:
         if order is not None:
             return order.goal != Goal.COMPENSATE and detail.archived is None
         return detail.set_aside is not None
-
-    @property
-    def has_money(self) -> bool:
-        """Whether it can have taken money."""
-        order = self.detail.order
-        return order is not None and has_money(
-            total=order.total, workflow=order.workflow, version=order.version
-        )
 
     @property
     def has_ended(self) -> bool:

@@ -15,6 +15,7 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.order_lock import lock_order, operator, release_order
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
+from orders.wording.cancelling import REVERSED
 
 Work = Callable[[ProcessRow, list[StepRow]], Result]
 
@@ -102,7 +103,7 @@ def find_step(steps: list[StepRow], name: str | None) -> StepRow | None:
 
 def state_in_words(state: str) -> str:
     """Returns a state as it is written in a sentence."""
-    return state.replace("_", " ")
+    return REVERSED.get(StepStatus(state), state.replace("_", " "))
 
 
 def done(message: str) -> Result:

@@ -38,7 +38,7 @@ def decide(
         if not compensates:
             answers.decide(order_id=order_id, step=step, choice=choice, by=actor.name, note=note)
             return done(f"Decided {step}: {choice}.")
-        words = cancel_words(has_money=confirmation(order_id).has_money)
+        words = cancel_words(confirmation(order_id).back)
         if not note.strip():
             return refused(f"Say why. {choice} has the order {words.state}.")
         if not confirms(typed, order_id):

@@ -109,17 +109,19 @@ def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         failed = find_step(steps, step)
         if failed is not None and failed.state == StepStatus.COMPENSATED:
-            return already(f"Step {step} is already compensated.")
+            return already(f"Step {step} is already reversed.")
         if not reason.strip():
-            return refused("Give proof that it was compensated. It is kept in the order's history.")
+            return refused("Give proof that it was reversed. It is kept in the order's history.")
         if row.goal != Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
-            return refused("Only a failed compensation can be settled like this, and this order has none.")
+            return refused(
+                "Only a cancellation that failed can be settled like this, and that of this order has not."
+            )
         if (
             failed is None
             or failed.state != StepStatus.FAILED
             or failed.outcome not in (Outcome.DONE, Outcome.UNKNOWN)
         ):
-            return refused(f"No compensation of {step!r} has failed.")
+            return refused(f"No reversal of {step!r} has failed.")
         compensated = failed._replace(
             state=StepStatus.COMPENSATED, error=None, not_before=None, answered=failed.attempt
         )
@@ -131,7 +133,7 @@ def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) 
             detail={},
             actor=actor,
             reason=reason,
-            message=f"Settled {step} as compensated outside the system",
+            message=f"Settled {step} as reversed outside the system",
             resolution="settled",
         )
 

@@ -1,0 +1,18 @@
+"""What the command palette finds."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from orders.console.forms.filters import OrderFilterForm
+from orders.console.guards import page
+from orders.selectors.database_clock import now
+from orders.selectors.desk import palette
+from orders.selectors.desk.supervisor import retry_limits
+
+
+@page
+def find(request: HttpRequest) -> HttpResponse:
+    """Lists the orders, agents and alert groups that some words name."""
+    words = OrderFilterForm({"q": request.GET.get("q", "")}).filter
+    matches = palette.find(words, retry_limits=retry_limits(), now=now())
+    return render(request, "console/frame/palette_results.html", {"matches": matches})
