@@ -54,6 +54,13 @@ class CallOutcome(StrEnum):
     """It did not answer in time, which is transient, too."""
 
 
+class FigureSpan(StrEnum):
+    """The time that one row of figures is about."""
+
+    MINUTE = "minute"
+    HOUR = "hour"
+
+
 class WaitKind(StrEnum):
     """What an awaiting step waits for."""
 

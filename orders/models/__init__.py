@@ -20,7 +20,7 @@ from orders.models.channel import (
 from orders.models.customer import Address
 from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.feed import FeedEpoch
-from orders.models.figures import AgentTally
+from orders.models.figures import AgentFigures, AgentTally, CauseFigures, OrderFigures
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -43,6 +43,7 @@ from orders.models.webhooks import WebhookDelivery, WebhookEndpoint
 
 __all__ = [
     "Address",
+    "AgentFigures",
     "AgentInstance",
     "AgentReply",
     "AgentRequest",
@@ -56,6 +57,7 @@ __all__ = [
     "Bucket",
     "BulkAction",
     "BulkItem",
+    "CauseFigures",
     "Circuit",
     "Erasure",
     "Event",
@@ -64,6 +66,7 @@ __all__ = [
     "LeaderLease",
     "LoggedRequest",
     "Order",
+    "OrderFigures",
     "OrderLine",
     "OrderProcess",
     "OutgoingMessage",
