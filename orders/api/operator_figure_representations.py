@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from orders.api.representations import Out
+from orders.api.representations import Out, StepName
 from orders.selectors.desk.figures import RANGES
 
 
@@ -16,7 +16,7 @@ class SeriesOut(Out):
 
 
 class OrderCountsOut(Out):
-    """How many orders schedulers took in, were processed, went into Error and were cancelled in a step.
+    """How many orders were taken from the submission queue, processed, put into Error and cancelled in a step.
 
     `over_*` had waited for at least an hour, 8 hours, 24 hours and 7 days at its end. `p50` and `p95` are how many
     seconds orders take to be processed, over the `measured` that were processed in the step or had not ended, which
@@ -48,6 +48,26 @@ class OrderSeriesOut(SeriesOut):
     """What became of orders, oldest first."""
 
     steps = OrderStepOut(many=True)
+
+
+class FunnelStepOut(Out):
+    """The orders at a step, counted up to 1,000 of each kind, and for how many seconds half of them have been there at
+    most, and the longest of them. `failed` of them are in Error; `cancelled` were lost there in the last 24 hours."""
+
+    workflow = serializers.CharField()
+    version = serializers.IntegerField()
+    step = StepName()
+    here = serializers.IntegerField()
+    median_seconds = serializers.FloatField(allow_null=True)
+    oldest_seconds = serializers.FloatField(allow_null=True)
+    failed = serializers.IntegerField()
+    cancelled = serializers.IntegerField()
+
+
+class FunnelOut(Out):
+    """The steps at which there are orders, or were orders that were cancelled."""
+
+    results = FunnelStepOut(many=True)
 
 
 class CallCountsOut(Out):

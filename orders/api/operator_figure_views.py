@@ -1,5 +1,6 @@
 """The operators' REST API of figures over time."""
 
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -18,6 +19,7 @@ from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.alert_groups import group_summaries
 from orders.selectors.desk.cause_figures import cause_series
 from orders.selectors.desk.figures import DEFAULT, RANGES, Range, order_series
+from orders.selectors.desk.funnel import orders_at_steps
 
 
 class FigureQuery(Query):
@@ -77,6 +79,25 @@ class CauseFigures(OperatorView):
         groups, _ = group_summaries(now=at)
         results = cause_series(_range(request), groups=[cause.group.pk for cause in groups], now=at)
         return Response(representations.CauseSeriesListOut.render({"results": results}))
+
+
+class StepFigures(OperatorView):
+    """Where orders are, and where they were lost."""
+
+    @extend_schema(
+        operation_id="list_step_figures",
+        summary="List how many orders are at each step, for how long, and were lost there",
+        responses=representations.FunnelOut,
+        tags=TAG,
+        extensions={OPERATION_PROBLEMS: [DENIED]},
+    )
+    def get(self, request: Request) -> Response:
+        results = [
+            {"workflow": workflow, "version": version, "step": step, **asdict(at)}
+            for (workflow, version), steps in sorted(orders_at_steps(now=now()).items())
+            for step, at in sorted(steps.items())
+        ]
+        return Response(representations.FunnelOut.render({"results": results}))
 
 
 def _range(request: Request) -> Range:

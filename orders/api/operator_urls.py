@@ -57,6 +57,7 @@ urlpatterns = [
     path("figures/orders", figure_views.OrderFigures.as_view(), name="order-figures"),
     path("figures/agents", figure_views.AgentFigures.as_view(), name="agent-figures"),
     path("figures/causes", figure_views.CauseFigures.as_view(), name="cause-figures"),
+    path("figures/steps", figure_views.StepFigures.as_view(), name="step-figures"),
     path("status", system_views.Status.as_view(), name="status"),
     path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
     path("workflows", system_views.Workflows.as_view(), name="workflows"),

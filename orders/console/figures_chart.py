@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 WIDTH, HEIGHT = 560, 150
-LEFT, RIGHT, TOP, BOTTOM = 56, 8, 12, 22
+LEFT, RIGHT, TOP, BOTTOM = 66, 8, 12, 24
 MOST_TIMES = 5
 """Labels of the axis of time at most: more would run into one another on a phone."""
 
@@ -48,8 +48,8 @@ class Chart:
 
     width: int
     height: int
-    left: int
-    right: int
+    first_x: int
+    last_x: int
     top: int
     base: int
     lines: Sequence[Line]
@@ -76,10 +76,10 @@ def draw(
 ) -> Chart:
     """Draws measures over steps that begin then. `missing` says in which nothing was measured; `say` writes a value,
     which with `is_whole` is a number of things, so that the axis has no half."""
-    base, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    base, last_x = HEIGHT - BOTTOM, WIDTH - RIGHT
     values = [value for _, _, series in measures for value in series if value is not None]
     ticks = scale(max(values, default=0.0), is_whole=is_whole)
-    across = (right - LEFT) / max(len(began), 1)
+    across = (last_x - LEFT) / max(len(began), 1)
 
     def x_of(at: datetime) -> float:
         return round(LEFT + max(0.0, (at - began[0]) / step) * across, 1)
@@ -91,8 +91,8 @@ def draw(
     return Chart(
         width=WIDTH,
         height=HEIGHT,
-        left=LEFT,
-        right=right,
+        first_x=LEFT,
+        last_x=last_x,
         top=TOP,
         base=base,
         lines=[
@@ -125,13 +125,13 @@ def scale(most: float, *, is_whole: bool = False) -> list[float]:
 
 def runs(flags: Sequence[bool]) -> list[tuple[int, int]]:
     """Where flags are set: the first index of each run, and the one behind its last."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for index, is_set in enumerate(flags):
-        if is_set and found and found[-1][1] == index:
-            found[-1] = (found[-1][0], index + 1)
+        if is_set and spans and spans[-1][1] == index:
+            spans[-1] = (spans[-1][0], index + 1)
         elif is_set:
-            found.append((index, index + 1))
-    return found
+            spans.append((index, index + 1))
+    return spans
 
 
 def times(began: Sequence[datetime], middles: Sequence[float]) -> list[Label]:

@@ -1,6 +1,6 @@
 """What pages show of figures over time: the charts, their tables and the range that the url names."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,8 @@ from orders.selectors.desk.agent_figures import AgentSeries, agent_series, open_
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.cause_figures import cause_series
 from orders.selectors.desk.figures import DEFAULT, RANGES, OrderSeries, Range, order_series
+from orders.selectors.desk.funnel import AtStep, orders_at_steps
+from orders.selectors.desk.workflows import Graph
 from orders.wording import units
 
 FLOWS = (
@@ -79,6 +81,28 @@ def cause_figures(groups: Sequence[int], *, now: datetime) -> Mapping[str, Any]:
             for series in cause_series(RANGES["24h"], groups=groups, now=now)
         }
     }
+
+
+def funnels(graphs: Sequence[Graph], *, now: datetime) -> Mapping[str, Any]:
+    """The context of `console/figures/funnel.html`: each step with a bar for its orders."""
+    at_steps = orders_at_steps(now=now)
+    return {
+        "funnels": {
+            graph.key: list(_rows(graph, at_steps.get((graph.name, graph.version), {}))) for graph in graphs
+        }
+    }
+
+
+def _rows(graph: Graph, at_steps: Mapping[str, AtStep]) -> Iterator[Mapping[str, Any]]:
+    most = max((at.here for at in at_steps.values()), default=0) or 1
+    for node in graph.nodes:
+        at = at_steps.get(node.name, AtStep())
+        yield {
+            "name": node.name,
+            "at": at,
+            "here_width": round(100 * (at.here - at.failed) / most, 1),
+            "failed_width": round(100 * at.failed / most, 1),
+        }
 
 
 def _chart(

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from orders.console import throughput_chart
-from orders.console.figures_pages import order_figures
+from orders.console.figures_pages import funnels, order_figures
 from orders.console.guards import page
 from orders.selectors.database_clock import now
 from orders.selectors.desk import workflows
@@ -47,5 +47,7 @@ def show_supervisor(request: HttpRequest) -> HttpResponse:
 @page
 def show_workflow(request: HttpRequest) -> HttpResponse:
     """Shows the workflow as a graph, with the number of orders at each step."""
-    graphs = workflows.graphs(now=now())
-    return render(request, "console/system/workflow.html", {"graphs": graphs, "most": workflows.MOST})
+    at = now()
+    graphs = workflows.graphs(now=at)
+    context = {"graphs": graphs, "most": workflows.MOST, **funnels(graphs, now=at)}
+    return render(request, "console/system/workflow.html", context)

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('span', models.CharField(choices=[('minute', 'minute'), ('hour', 'hour')], max_length=6)),
                 ('began', models.DateTimeField()),
                 ('minutes', models.PositiveSmallIntegerField(default=1, help_text='measured minutes that it sums up')),
-                ('placed', models.PositiveIntegerField(help_text='orders that schedulers took from the submission queue')),
+                ('placed', models.PositiveIntegerField(help_text='orders that were inserted from the submission queue')),
                 ('processed', models.PositiveIntegerField()),
                 ('failed', models.PositiveIntegerField(help_text='times that an order went into Error')),
                 ('cancelled', models.PositiveIntegerField(help_text='orders whose effects were compensated')),

@@ -18,6 +18,7 @@ from orders.selectors.desk import (
     alerts,
     compensation,
     decisions,
+    funnel,
     order_ids,
     overview,
     search,
@@ -70,6 +71,7 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
         "waiting orders": lambda: search.page(
             OrderFilter(waiting=NOTHING_DONE), after=None, limit=30, retry_limits=limits, now=now
         ),
+        "funnel": lambda: funnel.orders_at_steps(now=now),
         "an order's id": lambda: order_ids.orders_like(part),
     }
     hot = {"orders_orderprocess", "orders_stepstate", "orders_event"}

@@ -52,8 +52,8 @@ def test_a_line_is_broken_where_nothing_was_measured_and_the_gap_is_marked() -> 
     drawn = chart(1, 2, None, None, 3, 4)
     assert drawn.lines[0].path.count("M") == 2
     (gap,) = drawn.gaps
-    across = (drawn.right - drawn.left) / 6
-    assert gap.x == pytest.approx(drawn.left + 2 * across, abs=0.1)
+    across = (drawn.last_x - drawn.first_x) / 6
+    assert gap.x == pytest.approx(drawn.first_x + 2 * across, abs=0.1)
     assert gap.width == pytest.approx(2 * across, abs=0.1)
 
 
@@ -94,8 +94,8 @@ def test_a_band_is_where_it_was_and_wide_enough_to_be_seen() -> None:
         bands=[(START + MINUTE, START + 2 * MINUTE), (START, START + timedelta(milliseconds=1))],
     )
     half, sliver = drawn.bands
-    assert half.x == (drawn.left + drawn.right) / 2
-    assert half.width == (drawn.right - drawn.left) / 2
+    assert half.x == (drawn.first_x + drawn.last_x) / 2
+    assert half.width == (drawn.last_x - drawn.first_x) / 2
     assert sliver.width == 1.5
 
 

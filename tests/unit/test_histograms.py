@@ -26,11 +26,11 @@ def test_a_percentile_is_never_further_off_than_its_bucket_is_wide(share: float)
     for value in values:
         counts[sum(bound <= value for bound in AGE_BOUNDS)] += 1
     true = values[int(share * (len(values) - 1))]
-    said = percentile(counts, AGE_BOUNDS, share)
-    assert said is not None
+    estimate = percentile(counts, AGE_BOUNDS, share)
+    assert estimate is not None
     low = max(bound for bound in AGE_BOUNDS if bound <= true)
     high = min(bound for bound in AGE_BOUNDS if bound > true)
-    assert low <= said <= high
+    assert low <= estimate <= high
 
 
 def test_those_above_a_bound_are_counted_from_it_on() -> None:

@@ -12,7 +12,7 @@ from orders.engine.runtime.sql import database_now
 from orders.models import AgentFigures, AgentInstance, AgentTally, OrderFigures, OrderProcess
 from orders.models.figures import BUCKETS
 from orders.selectors.desk.figures import RANGES
-from tests.support.factories import make_alert, make_order
+from tests.support.factories import ago, ahead, make_alert, make_order
 from tests.support.people import api_client, person, token_of
 from tests.web.helpers import assert_problem
 
@@ -163,3 +163,26 @@ def test_a_cause_has_a_line_of_the_alerts_that_opened(viewer: APIClient, browser
     for page in ("alerts/", f"alerts/{alerts[0].group_id}/"):
         text = browser.get(f"{CONSOLE}/{page}").content.decode()
         assert 'aria-label="3 opened in the last 24 hours"' in text
+
+
+def test_the_funnel_says_where_orders_are_for_how_long_and_where_they_were_lost(
+    viewer: APIClient, browser: Client
+) -> None:
+    for age in (10, 20, 600):
+        make_order({"mix": {"state": "running", "complete_by": ahead(60), "started_at": ago(age)}})
+    make_order({"mix": {"state": "failed", "started_at": ago(5)}}, process_state="error")
+    make_order(
+        {"mix": "compensated", "bake": "failed"},
+        process_state="compensated",
+        goal="compensate",
+        finished_at=ago(60),
+    )
+    results = {step["step"]: step for step in viewer.get(f"{API}/steps").json()["results"]}
+    mix, bake = results["mix"], results["bake"]
+    assert (mix["here"], mix["failed"], mix["cancelled"]) == (4, 1, 0)
+    assert mix["median_seconds"] == pytest.approx(15, abs=5)
+    assert mix["oldest_seconds"] == pytest.approx(600, abs=10)
+    assert (bake["here"], bake["cancelled"]) == (0, 1)
+    assert (
+        "Where orders are, and where they were lost" in browser.get(f"{CONSOLE}/workflow/").content.decode()
+    )

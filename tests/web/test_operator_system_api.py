@@ -15,7 +15,7 @@ from tests.web.helpers import assert_problem, mistakes
 pytestmark = pytest.mark.django_db
 
 API = "/api/v1"
-FIGURES = ("figures/orders", "figures/agents", "figures/causes")
+FIGURES = ("figures/orders", "figures/agents", "figures/causes", "figures/steps")
 READS = ("status", *FIGURES, "supervisor", "workflows", "agents", "outbox", "audit")
 FORCE = {"state": "open", "seconds": 900, "reason": "their night"}
 

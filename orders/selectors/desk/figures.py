@@ -43,8 +43,8 @@ def _range(name: str, hours: int, step: timedelta, span: FigureSpan = FigureSpan
 
 
 RANGES: Mapping[str, Range] = {
-    one.name: one
-    for one in (
+    choice.name: choice
+    for choice in (
         _range("1h", 1, timedelta(minutes=1)),
         _range("8h", 8, timedelta(minutes=5)),
         _range("24h", 24, timedelta(minutes=15)),

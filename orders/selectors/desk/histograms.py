@@ -23,15 +23,15 @@ def percentile(counts: Sequence[int], bounds: Sequence[float], share: float) -> 
     number = sum(counts)
     if not number:
         return None
-    wanted = share * number
-    bucket = bisect_left(list(accumulate(counts)), wanted)
+    rank = share * number
+    bucket = bisect_left(list(accumulate(counts)), rank)
     while not counts[bucket]:
         bucket += 1
     if bucket == len(bounds):
         return float(bounds[-1])
     low = bounds[bucket - 1] if bucket else 0.0
     before = sum(counts[:bucket])
-    return float(low + (bounds[bucket] - low) * max(0.0, wanted - before) / counts[bucket])
+    return float(low + (bounds[bucket] - low) * max(0.0, rank - before) / counts[bucket])
 
 
 def at_least(counts: Sequence[int], bounds: Sequence[float], value: float) -> int:
