@@ -41,8 +41,9 @@ class OrderFiguresOut(Out):
 
 
 class TimeToDoneOut(Out):
-    """How many seconds the newest orders of the last hour took from being placed to being processed: half of them at
-    most `p50`, and 95% at most `p95`. There are `sample` of them, at most 2,000."""
+    """How many seconds orders take from being placed to being processed: half of them at most `p50`, and 95% at most
+    `p95`. The `sample` are those that were processed in the last hour and those that have not ended, which count with
+    the time that they have waited. The figures come from the last whole minute; without any, they are null."""
 
     sample = serializers.IntegerField()
     p50 = serializers.FloatField(allow_null=True)

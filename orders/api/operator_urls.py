@@ -4,6 +4,7 @@ from django.urls import path
 
 from orders.api import operator_alert_views as alert_views
 from orders.api import operator_bulk_views as bulk_views
+from orders.api import operator_figure_views as figure_views
 from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
 from orders.api import operator_system_views as system_views
@@ -55,6 +56,10 @@ urlpatterns = [
     path("agents/<slug:name>/unforce", system_views.CircuitUnforce.as_view(), name="agent-unforce"),
     path("agents", system_views.Agents.as_view(), name="agents"),
     path("deadlines", system_views.Deadlines.as_view(), name="deadlines"),
+    path("figures/orders", figure_views.OrderFigures.as_view(), name="order-figures"),
+    path("figures/agents", figure_views.AgentFigures.as_view(), name="agent-figures"),
+    path("figures/causes", figure_views.CauseFigures.as_view(), name="cause-figures"),
+    path("figures/steps", figure_views.StepFigures.as_view(), name="step-figures"),
     path("status", system_views.Status.as_view(), name="status"),
     path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
     path("workflows", system_views.Workflows.as_view(), name="workflows"),

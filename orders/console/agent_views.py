@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from orders.access.levels import ADMINISTER, OPERATE
+from orders.console.figures_pages import call_figures
 from orders.console.flash import show_result
 from orders.console.forms.agents import ForceCircuitForm, LimitForm, PauseForm
 from orders.console.forms.fields import first_error
@@ -23,8 +24,11 @@ from orders.wording.outlook import in_a_sentence, value_in_words
 @page
 def show_agents(request: HttpRequest) -> HttpResponse:
     """Shows each agent's circuit, what waits for it, and the processes that run it."""
+    at = now()
+    agents = agent_statuses(now=at)
     context = {
-        "agents": agent_statuses(now=now()),
+        "agents": agents,
+        **call_figures(request, agents, now=at),
         "force_form": ForceCircuitForm(label_suffix=""),
     }
     return render(request, "console/agents/list.html", context)

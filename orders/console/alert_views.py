@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 
 from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
+from orders.console.figures_pages import cause_figures
 from orders.console.forms.alerts import ExportForm, GroupAlertsForm, NoteForm
 from orders.console.forms.fields import ReasonForm, first_error
 from orders.console.guards import act, actor, page
@@ -28,8 +29,10 @@ IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 @only_filters()
 def show_inbox(request: HttpRequest) -> HttpResponse:
     """Shows what is wrong now, with one row for each cause."""
-    groups, count = alert_groups.group_summaries(now=now())
-    return render(request, "console/alerts/inbox.html", {"groups": groups, "count": count})
+    at = now()
+    groups, count = alert_groups.group_summaries(now=at)
+    sparks = cause_figures([cause.group.pk for cause in groups], now=at)
+    return render(request, "console/alerts/inbox.html", {"groups": groups, "count": count, **sparks})
 
 
 @page
@@ -78,6 +81,7 @@ def _group_page(
             "running": bulk.find_action(running.pk, now=at) if running else None,
             "joined": alerts.joined_since(group, running) if running else [],
             "note_form": note_form,
+            **cause_figures([group.pk], now=at),
         },
         status=status,
     )

@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from orders.console import throughput_chart
+from orders.console.figures_pages import funnels, order_figures
 from orders.console.guards import page
 from orders.selectors.database_clock import now
 from orders.selectors.desk import workflows
@@ -32,6 +33,7 @@ def show_overview(request: HttpRequest) -> HttpResponse:
             "health": summarise(figures, agents, supervisor, status.open_alerts),
             "chart": throughput_chart.draw(figures.minutes),
             "most_a_day": MOST_A_DAY,
+            **order_figures(request, now=status.now),
         },
     )
 
@@ -45,5 +47,7 @@ def show_supervisor(request: HttpRequest) -> HttpResponse:
 @page
 def show_workflow(request: HttpRequest) -> HttpResponse:
     """Shows the workflow as a graph, with the number of orders at each step."""
-    graphs = workflows.graphs(now=now())
-    return render(request, "console/system/workflow.html", {"graphs": graphs, "most": workflows.MOST})
+    at = now()
+    graphs = workflows.graphs(now=at)
+    context = {"graphs": graphs, "most": workflows.MOST, **funnels(graphs, now=at)}
+    return render(request, "console/system/workflow.html", context)

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0064_replaced_tokens"),
+        ("orders", "0067_openings_of_alerts"),
     ]
 
     operations = [

@@ -84,6 +84,7 @@ class Alert(models.Model):
             ),
             models.Index(fields=["group", "-closed_at"], name="alert_by_group"),
             models.Index(fields=["order_id"], name="alert_by_order"),
+            models.Index(fields=["opened_at"], name="alert_by_opening"),
             models.Index(
                 fields=["id"],
                 condition=Q(notified_at__isnull=True, closed_at__isnull=True),

@@ -85,6 +85,30 @@ RULES: Mapping[str, Rule] = {
         table="orders_alert", condition="closed_at < %(before)s AND order_id IS NULL", age=timedelta(days=90)
     ),
     "sweeps": Rule(table="orders_sweeprecord", condition="at < %(before)s", age=timedelta(days=90)),
+    "figures of minutes": Rule(
+        table="orders_orderfigures",
+        condition="span = 'minute' AND began < %(before)s",
+        age=timedelta(hours=48),
+    ),
+    "figures of hours": Rule(
+        table="orders_orderfigures", condition="began < %(before)s", age=timedelta(days=400)
+    ),
+    "figures of agents by minute": Rule(
+        table="orders_agentfigures",
+        condition="span = 'minute' AND began < %(before)s",
+        age=timedelta(hours=48),
+    ),
+    "figures of agents by hour": Rule(
+        table="orders_agentfigures", condition="began < %(before)s", age=timedelta(days=400)
+    ),
+    "figures of causes by minute": Rule(
+        table="orders_causefigures",
+        condition="span = 'minute' AND began < %(before)s",
+        age=timedelta(hours=48),
+    ),
+    "figures of causes by hour": Rule(
+        table="orders_causefigures", condition="began < %(before)s", age=timedelta(days=400)
+    ),
     "sessions": Rule(
         table="django_session",
         condition="expire_date < %(before)s",

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from orders.engine.figures.minutes import MINUTE, start_of_minute, write_minute
 from orders.engine.runtime.sql import database_now
 from orders.models import (
     Alert,
@@ -70,13 +71,32 @@ def test_throughput_counts_each_complete_minute() -> None:
 
 def test_completion_times_are_those_of_the_last_hour() -> None:
     for took in (1.0, 2.0, 3.0, 4.0, 100.0):
-        placed(ended("processed", seconds=60, took=0.5), took=took)
+        placed(ended("processed", seconds=120, took=0.5), took=took)
     placed(ended("processed", seconds=2 * 3600), took=9_000.0)
-    placed(ended("compensated", seconds=60), took=9_000.0)
+    placed(ended("compensated", seconds=120), took=9_000.0)
+    measure_minutes()
     done = overview(now=database_now()).done
     assert done.sample == 5
-    assert done.p50 == pytest.approx(3.0)
-    assert done.p95 == pytest.approx(80.8)
+    assert done.p50 == pytest.approx(4.0, abs=1.0)
+    assert done.p95 == pytest.approx(110.0, abs=10.0)
+
+
+def test_orders_that_wait_count_in_the_completion_times_with_their_age() -> None:
+    """While everything waits, an order that was quick says nothing."""
+    placed(ended("processed", seconds=120), took=2.0)
+    for _ in range(9):
+        order = make_order(process_state="pending", created_at=ago(1_500))
+        make_purchase(order.pk, total=100, placed_at=ago(1_500))
+    measure_minutes()
+    done = overview(now=database_now()).done
+    assert done.sample == 10
+    assert done.p50 is not None and 1_200 <= done.p50 < 1_800
+
+
+def measure_minutes() -> None:
+    """Writes the figures of the last minutes."""
+    for back in (4, 3, 2, 1):
+        write_minute(start_of_minute(database_now()) - back * MINUTE)
 
 
 def test_an_empty_store_has_no_oldest_order_and_no_completion_time() -> None:

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
+from orders.engine.figures.minutes import MINUTE, start_of_minute, write_minute
 from orders.engine.runtime.sql import database_now, run
 from orders.models import AlertGroup
 from orders.selectors.desk import (
@@ -18,6 +19,7 @@ from orders.selectors.desk import (
     alerts,
     compensation,
     decisions,
+    funnel,
     order_ids,
     outlook,
     overview,
@@ -72,6 +74,7 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
         "waiting orders": lambda: search.page(
             OrderFilter(waiting=NOTHING_DONE), after=None, limit=30, retry_limits=limits, now=now
         ),
+        "funnel": lambda: funnel.orders_at_steps(now=now),
         "an order's id": lambda: order_ids.orders_like(part),
     }
     whole = {
@@ -95,6 +98,18 @@ def test_what_will_be_late_is_found_by_the_queue_alone() -> None:
         plans = plans_of(partial(read, waited_for, now=now))
         assert len(plans) == 1
         assert plans[0].scanned_whole & HOT == set()
+
+
+def test_the_figures_of_a_minute_are_read_by_indexes() -> None:
+    """Also when as many orders as there are have ended long before it."""
+    run("UPDATE orders_orderprocess SET finished_at = created_at WHERE process_state = 'processed'")
+    run("UPDATE orders_alert SET opened_at = opened_at - interval '1 day'")
+    run("ANALYZE orders_orderprocess, orders_alert")
+    plans = plans_of(lambda: write_minute(start_of_minute(database_now()) - 2 * MINUTE))
+    hot = {"orders_orderprocess", "orders_order", "orders_alert"}
+    assert set.union(*(plan.scanned_whole for plan in plans)) & hot == set()
+    indexes = set.union(*(plan.indexes for plan in plans))
+    assert indexes >= {"process_finished", "process_by_state_and_age", "alert_by_opening"}
 
 
 def test_orders_about_a_subject_are_found_by_an_index() -> None:

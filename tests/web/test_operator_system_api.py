@@ -15,7 +15,8 @@ from tests.web.helpers import assert_problem, mistakes
 pytestmark = pytest.mark.django_db
 
 API = "/api/v1"
-READS = ("status", "supervisor", "workflows", "agents", "outbox", "audit")
+FIGURES = ("figures/orders", "figures/agents", "figures/causes", "figures/steps")
+READS = ("status", *FIGURES, "supervisor", "workflows", "agents", "outbox", "audit")
 FORCE = {"state": "open", "seconds": 900, "reason": "their night"}
 
 

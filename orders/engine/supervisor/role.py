@@ -20,6 +20,7 @@ from orders.engine.alerts import NewAlert
 from orders.engine.circuits.store import alert_host_changes, find_host_changes, unavailable_agents
 from orders.engine.contracts import Workflows, agents_of
 from orders.engine.errors import LeadershipLost
+from orders.engine.figures.taking import FigureTaker
 from orders.engine.retry_rules import RetryRules
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
@@ -79,6 +80,7 @@ class Supervisor:
         self._agents = agents_of(workflows)
         self._isolation = Isolation(config.batch)
         self._versions = VersionWatch()
+        self._figures = FigureTaker()
         self._overdue = WholeReads()
         self.health = RoleHealth(
             role=ActorKind.SUPERVISOR,
@@ -127,6 +129,7 @@ class Supervisor:
                         leadership.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
                     self._versions.look()
+                    self._figures.run_once(lambda: leadership.check(LEASE, term=self._term or 0))
                     return Counts(done=dict(total))
                 self.health.beat()  # a long sweep must not look like a supervisor that has died
                 self._pause(min(time.monotonic() - began, LONGEST_PAUSE))

@@ -13,6 +13,7 @@ from orders.engine.runtime.sql import fetch
 from orders.models import SubmissionMessage
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
 from orders.selectors.desk.bounds import bounded_count
+from orders.selectors.desk.figures import last_hour
 from orders.selectors.desk.set_aside import count_set_aside
 from orders.vocabulary import ProcessState
 
@@ -20,8 +21,6 @@ MINUTES = 10
 """How many minutes back throughput is shown."""
 MOST_A_MINUTE = 50_000
 MOST_A_DAY = 200_000
-SAMPLE = 2_000
-"""How many of the newest processed orders are measured for the time to done."""
 TOP_GROUPS = 5
 READY_EXAMINED = 20
 """How many of the oldest orders of each priority are examined for how long they have waited for a scheduler."""
@@ -37,7 +36,8 @@ class Minute:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeToDone:
-    """Seconds from placing an order to its end, over `sample` orders of the last hour."""
+    """Seconds from placing an order to Processed, over the `sample` orders that were processed in the last hour or have
+    not ended. An order that has waited for ten minutes counts as ten minutes."""
 
     sample: int
     p50: float | None
@@ -182,19 +182,12 @@ def _minutes(now: datetime) -> list[Minute]:
 
 
 def _time_to_done(now: datetime) -> TimeToDone:
-    sample, p50, p95 = fetch(
-        """
-        SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY took),
-               percentile_cont(0.95) WITHIN GROUP (ORDER BY took)
-          FROM (SELECT extract(epoch FROM p.finished_at - o.placed_at)::float8 AS took
-                  FROM (SELECT order_id, finished_at FROM orders_orderprocess
-                         WHERE finished_at > %s AND process_state = 'processed'
-                         ORDER BY finished_at DESC LIMIT %s) AS p
-                  JOIN orders_order AS o ON o.id = p.order_id) AS newest
-        """,
-        [now - timedelta(hours=1), SAMPLE],
-    )[0]
-    return TimeToDone(sample=sample, p50=p50, p95=p95)
+    """Over the orders that were processed in the last hour and those that still wait, or nothing if nothing of it was
+    measured."""
+    counts = last_hour(now=now)
+    if counts is None:
+        return TimeToDone(sample=0, p50=None, p95=None)
+    return TimeToDone(sample=counts.measured, p50=counts.p50, p95=counts.p95)
 
 
 def _largest_groups(now: datetime) -> list[OpenAlerts]:

@@ -72,6 +72,11 @@ class Graph:
     nodes: Sequence[Node]
     arrows: Sequence[str]
 
+    @property
+    def key(self) -> str:
+        """Its name and version."""
+        return f"{self.name} {self.version}"
+
 
 def graphs(*, now: datetime) -> list[Graph]:
     """Every workflow of this release, the newest version first. One query."""
