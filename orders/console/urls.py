@@ -12,6 +12,7 @@ from orders.console import (
     order_act_views,
     order_views,
     outbox_views,
+    process_views,
     second_factor_views,
     step_edit_views,
     system_views,
@@ -28,6 +29,7 @@ GROUP = "alerts/<int:group_id>"
 urlpatterns = [
     path("", system_views.show_overview, name="overview"),
     path("supervisor/", system_views.show_supervisor, name="supervisor"),
+    path("processes/", process_views.show_processes, name="processes"),
     path("workflow/", system_views.show_workflow, name="workflow"),
     path("outbox/", outbox_views.show_outbox, name="outbox"),
     path("outbox/<int:message_id>/retry/", outbox_views.retry_message, name="outbox-retry"),

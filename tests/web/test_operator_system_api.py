@@ -15,7 +15,7 @@ from tests.web.helpers import assert_problem, mistakes
 pytestmark = pytest.mark.django_db
 
 API = "/api/v1"
-READS = ("status", "supervisor", "workflows", "agents", "outbox", "audit")
+READS = ("status", "supervisor", "processes", "workflows", "agents", "outbox", "audit")
 FORCE = {"state": "open", "seconds": 900, "reason": "their night"}
 
 
