@@ -41,6 +41,19 @@ class StepStatus(StrEnum):
     COMPENSATED = "compensated"
 
 
+class CallOutcome(StrEnum):
+    """How one remote call ended."""
+
+    OK = "ok"
+    DECLINED = "declined"
+    """The remote service refused for a reason that the customer can fix."""
+    TRANSIENT = "transient"
+    NONTRANSIENT = "nontransient"
+    """It refused, or it is unknown what it did, and a retry will not help."""
+    TIMEOUT = "timeout"
+    """It did not answer in time, which is transient, too."""
+
+
 class WaitKind(StrEnum):
     """What an awaiting step waits for."""
 

@@ -2,7 +2,8 @@
 
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
 `outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
-`webhooks` what clients have us call, `requests` what they ask, and `archive` the orders that finished long ago.
+`webhooks` what clients have us call, `requests` what they ask, `figures` what is counted over time, and `archive` the
+orders that finished long ago.
 """
 
 from orders.models.access import ApiToken
@@ -19,6 +20,7 @@ from orders.models.channel import (
 from orders.models.customer import Address
 from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.feed import FeedEpoch
+from orders.models.figures import AgentTally
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -44,6 +46,7 @@ __all__ = [
     "AgentInstance",
     "AgentReply",
     "AgentRequest",
+    "AgentTally",
     "Alert",
     "AlertGroup",
     "ApiToken",

@@ -12,6 +12,7 @@ ENGINE_MODELS = (
     "orders.models.state",
     "orders.models.channel",
     "orders.models.health",
+    "orders.models.figures",
     "orders.models.choices",
 )
 PACKAGES = ("orders", "sasweb", "sandbox", "examples")

@@ -13,7 +13,7 @@ from orders.engine.agent_host.statistics import CallStats
 from orders.engine.channels.leases import Answer, Lease
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
-from orders.vocabulary import EventKind, ReplyOutcome
+from orders.vocabulary import CallOutcome, EventKind, ReplyOutcome
 from tests.support.agents import ScriptedAgent
 
 ORDER = UUID("01936c2e-0000-7000-8000-0000000000aa")
@@ -273,8 +273,8 @@ def test_a_call_holds_its_delivery_of_the_request_until_its_lease_lapses() -> No
 
 def test_calls_and_failed_calls_are_counted_and_timed() -> None:
     stats = CallStats()
-    stats.record(seconds=1.0, failed=False)
+    stats.record(seconds=1.0, outcome=CallOutcome.OK)
     assert stats == CallStats(calls=1, failed_calls=0, mean_seconds=1.0)
-    stats.record(seconds=2.0, failed=True)
+    stats.record(seconds=2.0, outcome=CallOutcome.DECLINED)
     assert (stats.calls, stats.failed_calls) == (2, 1)
     assert stats.mean_seconds == pytest.approx(1.1)

@@ -23,6 +23,7 @@ from orders.engine.agent_host.storable import (
     result_text,
     safe_text,
 )
+from orders.engine.agent_host.tallies import outcome_of
 from orders.engine.callbacks import issue_token
 from orders.engine.channels.leases import Answer, GivenBack, Lease
 from orders.engine.contracts import (
@@ -38,7 +39,7 @@ from orders.engine.contracts import (
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.clock import Deadline
-from orders.vocabulary import EventKind, ReplyOutcome
+from orders.vocabulary import CallOutcome, EventKind, ReplyOutcome
 
 log = structlog.get_logger()
 Returned = TypeVar("Returned")
@@ -139,7 +140,7 @@ class Call:
                 error = {"code": fault.code, "message": fault.message}
                 return self._ended(_outcome(fault), json.dumps(error))
             else:
-                self._stats.record(seconds=time.monotonic() - began, failed=False)
+                self._stats.record(seconds=time.monotonic() - began, outcome=CallOutcome.OK)
                 self._count()
                 return self._ended(*answered)
         return self._ended(ReplyOutcome.ABANDONED, "{}")
@@ -303,7 +304,7 @@ class Call:
 
     def _note(self, fault: Fault, began: float) -> None:
         seconds = time.monotonic() - began
-        self._stats.record(seconds=seconds, failed=True)
+        self._stats.record(seconds=seconds, outcome=outcome_of(fault))
         failure: dict[str, Any] = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
         if isinstance(fault, IncompleteResult) and fault.answer is not None:
             failure["answer"] = fault.answer

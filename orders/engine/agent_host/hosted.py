@@ -1,16 +1,26 @@
 """What a host knows about each of its agents. Used only in the host's event loop."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+
+import structlog
 
 from orders.engine.agent_host.call import Call
 from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.agent_host.database_thread import DatabaseThread
 from orders.engine.agent_host.records import CircuitSnapshot, Load
 from orders.engine.agent_host.statistics import CallStats
+from orders.engine.agent_host.tallies import add_calls
 from orders.engine.channels import leases, suspects
 from orders.engine.contracts import Agent
 from orders.engine.role_health import Trouble
+from orders.engine.runtime.sql import DATABASE_TROUBLE
+from orders.engine.runtime.text import first_line
 from orders.vocabulary import ActorKind, AlertKind
+
+log = structlog.get_logger()
 
 
 @dataclass
@@ -44,6 +54,26 @@ def loads_of(hosted_agents: Mapping[str, HostedAgent]) -> dict[str, Load]:
         name: Load(hosted.agent.capacity, len(hosted.calls), hosted.stats.figures())
         for name, hosted in hosted_agents.items()
     }
+
+
+async def add_new_calls(hosted_agents: Mapping[str, HostedAgent], thread: DatabaseThread) -> None:
+    """Adds the calls that no heartbeat has reported yet to the tally of all hosts; keeps them if the database fails.
+
+    A host that is killed takes with it those since its last heartbeat. If the connection is lost in the very moment of
+    the commit, they are counted twice: the host cannot tell, and an outage is when they must not be missing.
+    """
+    # A stop does not interrupt it, or it would not be known whether the calls are counted.
+    await asyncio.shield(_add_new_calls(hosted_agents, thread))
+
+
+async def _add_new_calls(hosted_agents: Mapping[str, HostedAgent], thread: DatabaseThread) -> None:
+    taken = {name: hosted.stats.take_unreported() for name, hosted in hosted_agents.items()}
+    try:
+        await thread.run(partial(add_calls, taken))
+    except DATABASE_TROUBLE as error:
+        log.warning("calls not added", action="heartbeat", error=first_line(error))
+        for name, calls in taken.items():
+            hosted_agents[name].stats.put_back(calls)
 
 
 def follow(hosted_agents: Mapping[str, HostedAgent], snapshot: CircuitSnapshot) -> bool:

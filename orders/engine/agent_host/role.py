@@ -22,6 +22,7 @@ from orders.engine.agent_host.circuit_view import CircuitView, RetryQueue
 from orders.engine.agent_host.database_thread import DatabaseThread
 from orders.engine.agent_host.hosted import (
     HostedAgent,
+    add_new_calls,
     follow,
     loads_of,
     operations_of,
@@ -276,8 +277,7 @@ class AgentHost:
         """Makes one call and hands its answer over. A call that is cancelled leaves its request to other hosts."""
         try:
             answer = await call.run()
-            actor = Actor(ActorKind.AGENTS, self._config.instance)
-            lease = call.lease
+            actor, lease = Actor(ActorKind.AGENTS, self._config.instance), call.lease
             self._notes += [
                 EventRow(lease.order_id, kind, actor, lease.step, lease.attempt, detail)
                 for kind, detail in call.notes
@@ -300,9 +300,8 @@ class AgentHost:
             calls = {held: call for hosted in self._hosted.values() for held, call in hosted.calls.items()}
             try:
                 async with asyncio.timeout(period):
-                    confirmed, self._suspects = await self._care.run(
-                        partial(self._records.renew, list(calls))
-                    )
+                    renewal = partial(self._records.renew, list(calls))
+                    confirmed, self._suspects = await self._care.run(renewal)
             except (*DATABASE_TROUBLE, TimeoutError):
                 log.warning("leases not confirmed", action="renew", calls=len(calls))
                 self._cancel([call for call in calls.values() if call.held_until.left() <= period])
@@ -322,13 +321,13 @@ class AgentHost:
         is_known = False
         while True:
             try:
-                await self._care.run(
-                    partial(self._records.beat, loads_of(self._hosted), is_first=not is_known)
-                )
+                beat = partial(self._records.beat, loads_of(self._hosted), is_first=not is_known)
+                await self._care.run(beat)
                 is_known = True
                 await self._reports.run(self.health.beat)
             except DATABASE_TROUBLE as error:
                 log.warning("health not reported", action="heartbeat", error=first_line(error))
+            await add_new_calls(self._hosted, self._reports)
             await asyncio.sleep(self._config.heartbeat)
 
     async def _leave(self, unfinished: list[leases.GivenBack]) -> None:
@@ -343,6 +342,7 @@ class AgentHost:
         await self._close()
 
     async def _close(self) -> None:
+        await add_new_calls(self._hosted, self._reports)
         for hosted in self._hosted.values():
             await hosted.agent.close()
         for thread in (self._exchanges, self._care, self._reports):

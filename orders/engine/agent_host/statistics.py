@@ -5,6 +5,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from orders.engine.agent_host.tallies import Calls, Histogram
+from orders.vocabulary import CallOutcome
+
 MOST_RECENT = 2_000
 """The most tries of the last minute that are kept: a sample large enough for the 95th percentile."""
 
@@ -25,7 +28,7 @@ class CallFigures(NamedTuple):
 
 @dataclass
 class CallStats:
-    """Counts an agent's calls since its host started."""
+    """Counts an agent's calls since its host started. `unreported` are those that no heartbeat has reported yet."""
 
     calls: int = 0
     failed_calls: int = 0
@@ -33,13 +36,29 @@ class CallStats:
     recent: deque[tuple[float, float, bool]] = field(
         default_factory=lambda: deque(maxlen=MOST_RECENT), compare=False
     )
+    unreported: dict[CallOutcome, Histogram] = field(default_factory=dict, compare=False)
 
-    def record(self, *, seconds: float, failed: bool) -> None:
+    def record(self, *, seconds: float, outcome: CallOutcome) -> None:
         """Counts one try."""
+        failed = outcome is not CallOutcome.OK
         self.calls += 1
         self.failed_calls += failed
         self.mean_seconds = seconds if self.mean_seconds is None else 0.9 * self.mean_seconds + 0.1 * seconds
         self.recent.append((time.monotonic(), seconds, failed))
+        histogram = self.unreported.get(outcome)
+        if histogram is None:
+            histogram = self.unreported[outcome] = Histogram()
+        histogram.add(seconds)
+
+    def take_unreported(self) -> Calls:
+        """The calls since the last time, which the caller reports, or puts back."""
+        taken, self.unreported = self.unreported, {}
+        return taken
+
+    def put_back(self, calls: Calls) -> None:
+        """Takes back calls that could not be reported."""
+        for outcome, histogram in calls.items():
+            self.unreported[outcome] = histogram.plus(self.unreported.get(outcome, Histogram()))
 
     def figures(self) -> CallFigures:
         """The figures as of now, which another thread may read."""
