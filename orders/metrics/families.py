@@ -9,6 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from orders.metrics.calls import describe_calls
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.gauges import Gauges, read_gauges
@@ -50,6 +51,7 @@ def describe(gauges: Gauges) -> Iterator[Metric]:
     yield from _of_orders(gauges)
     yield from _of_queues(gauges)
     yield from _of_agents(gauges.agents)
+    yield describe_calls(gauges.calls)
     yield from _of_supervisor(gauges.supervisor)
     yield from _of_roles(gauges.roles)
     yield from _of_desk(gauges)

@@ -142,7 +142,12 @@ ROOMS = {
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
-    "orders.metrics": ("orders.selectors", "orders.vocabulary", "orders.engine.runtime.text"),
+    "orders.metrics": (
+        "orders.models",
+        "orders.selectors",
+        "orders.vocabulary",
+        "orders.engine.runtime.text",
+    ),
     "orders.templatetags": BELOW_FACES,
     "orders.demo": (
         "orders.models",

@@ -7,6 +7,7 @@ from orders.engine.runtime.sql import database_now
 from orders.metrics.families import describe, read_metrics
 from orders.models import (
     AgentInstance,
+    AgentTally,
     BulkAction,
     BulkItem,
     Circuit,
@@ -14,8 +15,11 @@ from orders.models import (
     OutgoingMessage,
     RoleInstance,
 )
+from orders.models.figures import BUCKETS
 from orders.selectors.desk.gauges import read_gauges
 from tests.support.factories import ago, ahead, make_alert, make_order, make_request, step_of
+
+LES = ("0.005", "0.05", "0.1", "30.0", "+Inf")
 
 pytestmark = pytest.mark.django_db
 
@@ -76,6 +80,20 @@ def test_each_figure_is_that_of_the_database() -> None:
     assert 2 <= metrics["sasweb_role_heartbeat_age_seconds"]["scheduler",] < 300
     assert metrics["sasweb_outbox_failed_messages"][()] == metrics["sasweb_bulk_actions"]["running",] == 1
     assert metrics["sasweb_bulk_action_orders_waiting"][()] == 1
+
+
+def test_calls_are_a_histogram_for_each_agent_and_outcome() -> None:
+    """Of the stored buckets each call is in one; Prometheus' include the smaller ones."""
+    buckets = [0] * BUCKETS
+    buckets[0], buckets[4], buckets[-1] = 3, 2, 1
+    AgentTally.objects.create(agent="oven", outcome="timeout", calls=6, buckets=buckets, seconds=33.5)
+    text = read_metrics().decode()
+    name, labels = "sasweb_agent_call_duration_seconds", 'agent="oven",outcome="timeout"'
+    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith(name))
+    assert len(samples) == BUCKETS + 2
+    shown = [float(samples[f'{name}_bucket{{agent="oven",le="{le}",outcome="timeout"}}']) for le in LES]
+    assert shown == [3, 3, 5, 5, 6]
+    assert (samples[f"{name}_count{{{labels}}}"], samples[f"{name}_sum{{{labels}}}"]) == ("6.0", "33.5")
 
 
 def test_every_metric_is_explained_and_names_its_unit() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orders.engine.runtime.sql import fetch
+from orders.models import AgentTally
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.decisions import count_open_decisions
@@ -27,7 +28,7 @@ class Gauges:
     """The system at one moment. Counts stop at a bound, as their selectors say.
 
     Of `orders`, by state, those that are finished have finished `RECENTLY`. `steps` are counted by where they stand.
-    `bulk_orders` wait in bulk actions that run.
+    `bulk_orders` wait in bulk actions that run, and `calls` are those of all agent hosts.
     """
 
     orders: Mapping[str, int]
@@ -35,6 +36,7 @@ class Gauges:
     set_aside: int
     queues: Mapping[QueueName, Queue]
     agents: Sequence[AgentStatus]
+    calls: Sequence[AgentTally]
     supervisor: SupervisorStatus
     roles: Sequence[RoleStatus]
     alerts: Mapping[str, int]
@@ -60,6 +62,7 @@ def read_gauges(*, now: datetime) -> Gauges:
         set_aside=count_set_aside(),
         queues=waiting,
         agents=agents,
+        calls=list(AgentTally.objects.order_by("agent", "outcome")),
         supervisor=watch,
         roles=role_statuses(now=now, agents=agents, queues=waiting, supervisor=watch),
         alerts=_alerts(),
