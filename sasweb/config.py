@@ -25,6 +25,8 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 SHORTEST_KEY = 32
 """Characters of `SECRET_KEY`."""
+SHORTEST_TOKEN = 32
+"""Characters of `METRICS_TOKEN`."""
 MOST_SECRETS = 2
 """How many secrets may sign one webhook."""
 
@@ -68,6 +70,7 @@ class Config:
     trusted_proxies: tuple[Network, ...]
     public_url: str
     require_second_factor: bool
+    metrics_token: str
 
 
 def read(environment: Environment | None = None) -> Config:
@@ -117,6 +120,7 @@ def read(environment: Environment | None = None) -> Config:
         trusted_proxies=_networks(env, "TRUSTED_PROXIES"),
         public_url=env.public_url(),
         require_second_factor=env.flag("REQUIRE_SECOND_FACTOR", not debug),
+        metrics_token=_metrics_token(env, "METRICS_TOKEN"),
     )
 
 
@@ -163,6 +167,18 @@ def _webhook_secrets(env: Environment, name: str) -> tuple[bytes, ...]:
             f"{name} is not valid; expected whsec_ and 24 to 64 bytes in base64, or two such secrets with a comma"
         )
     return signing_secrets
+
+
+def _metrics_token(env: Environment, name: str) -> str:
+    """The token with which /metrics is read from other machines. No error shows it."""
+    value = env.text(name)
+    if value and (
+        len(value) < SHORTEST_TOKEN or not (value.isascii() and value.isprintable() and " " not in value)
+    ):
+        raise ConfigError(
+            f"{name} is not valid; expected at least {SHORTEST_TOKEN} random characters of ASCII, without spaces"
+        )
+    return value
 
 
 def _businesses(env: Environment, name: str) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from sasweb.request_ids import keep_or_make
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+ORDER = re.compile(r"/orders/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?:/|$)")
+"""The id of an order in the path of its pages and of its resources."""
 WITHOUT_CONTENT = (204, 304)
 NUL = re.compile("%00|\x00")
 
@@ -42,12 +44,14 @@ DOCS_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:
 
 def request_id(get_response: Handler) -> Handler:
     """Gives each request an id, or keeps the id that it came with, and puts it into X-Request-ID and every log
-    line."""
+    line. The lines about a request whose url names an order have the order's id as well."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         number = keep_or_make(request.headers.get("X-Request-ID", ""))
         request.request_id = number  # type: ignore[attr-defined]
-        with structlog.contextvars.bound_contextvars(request_id=number):
+        order = ORDER.search(request.path_info)
+        about = {"order_id": order[1].lower()} if order else {}
+        with structlog.contextvars.bound_contextvars(request_id=number, **about):
             response = get_response(request)
         response["X-Request-ID"] = number
         return response

@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "sasweb.middleware.no_nul",
     "sasweb.middleware.no_misspelt_api",
     "sasweb.middleware.probes",
+    "orders.metrics.access.serve_metrics",
     "sasweb.middleware.no_strange_host",
     "sasweb.middleware.no_api_cookies",
     "sasweb.middleware.no_length_without_content",

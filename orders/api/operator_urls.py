@@ -7,6 +7,7 @@ from orders.api import operator_bulk_views as bulk_views
 from orders.api import operator_figure_views as figure_views
 from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
+from orders.api import operator_process_views as process_views
 from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
 
@@ -62,6 +63,7 @@ urlpatterns = [
     path("figures/steps", figure_views.StepFigures.as_view(), name="step-figures"),
     path("status", system_views.Status.as_view(), name="status"),
     path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
+    path("processes", process_views.Processes.as_view(), name="processes"),
     path("workflows", system_views.Workflows.as_view(), name="workflows"),
     path("outbox", system_views.Outbox.as_view(), name="outbox"),
     path("outbox/<int:message_id>/retry", system_views.OutgoingMessageRetry.as_view(), name="outbox-retry"),

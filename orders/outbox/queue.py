@@ -233,7 +233,9 @@ def _write(message: OutgoingMessage, **changes: Any) -> bool:
 
 def _facts(message: OutgoingMessage) -> dict[str, Any]:
     """What a log line says about a message: never its recipient, never its text."""
+    order_id = {"order_id": str(message.order_id)} if message.order_id else {}
     return {
+        **order_id,
         "message_id": message.pk,
         "kind": message.kind,
         "channel": message.channel,

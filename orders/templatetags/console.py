@@ -21,6 +21,7 @@
 {{ step.inquiry|finding }}        what a remote service said of a call's outcome: "it was not"
 {{ standing|next_try }}           the number of the try that is next or under way
 {{ amount|money:currency }}       minor units as "€39.00"
+{{ process|held }}                "12 of 200 calls under way"
 {{ count|number }}                1,234;  {{ count|bounded }} 10,000+ for what was counted no further
 {{ seconds|duration }}            "3 min 20 s"
 {% status_bar as status %}        open alerts and decisions, late supervisor (orders.selectors.desk.status_bar)
@@ -46,12 +47,14 @@ from orders.fields.money import Money
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.outbox import MessageRow
+from orders.selectors.desk.processes import Process
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags.pages import icon as icon_of
 from orders.vocabulary import AlertKind
 from orders.wording import acts, alert_words, role_alerts, skipped_messages, units
 from orders.wording.events import finding_text, shorten
+from orders.wording.processes import held_by
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
     BULK_ITEM_STATES,
@@ -101,6 +104,12 @@ def clock(at: datetime) -> SafeString:
 def duration(seconds: float | None) -> str:
     """A length of time in at most two units: "450 ms", "3.2 s", "3 min 20 s", "2 h 5 min"."""
     return units.DASH if seconds is None else units.duration(seconds)
+
+
+@register.filter
+def held(process: Process) -> str:
+    """What a process has in hand: "3 orders"; "–" if nothing."""
+    return held_by(process) or units.DASH
 
 
 @register.filter
@@ -295,6 +304,7 @@ PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
     ("compensation", "c", "cross", "Cancellations", ()),
     ("agents", "n", "plug", "Agents", ("agent",)),
     ("supervisor", "s", "eye", "Supervisor", ()),
+    ("processes", "p", "running", "Processes", ()),
     ("workflow", "w", "graph", "Workflow", ()),
     ("outbox", "m", "mail", "Outbox", ()),
     ("audit", "t", "book", "Audit", ()),

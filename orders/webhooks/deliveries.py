@@ -184,7 +184,12 @@ def _end(delivery: WebhookDelivery, attempt: Attempt, now: datetime) -> None:
 
 def _note(endpoint: WebhookEndpoint, delivery: WebhookDelivery, attempt: Attempt, now: datetime) -> None:
     """Sets what an attempt says about its endpoint, and disables it if it is time."""
-    facts = {"webhook": str(endpoint.pk), "kind": delivery.kind, "attempts": delivery.attempts}
+    facts = {
+        "order_id": str(delivery.order_id),
+        "webhook": str(endpoint.pk),
+        "kind": delivery.kind,
+        "attempts": delivery.attempts,
+    }
     if attempt.is_success:
         endpoint.failing_since = None
         log.info("webhook delivered", action="deliver", seconds=attempt.seconds, **facts)

@@ -143,6 +143,12 @@ ROOMS = {
         *("orders.selectors", "orders.wording"),
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
+    "orders.metrics": (
+        "orders.models",
+        "orders.selectors",
+        "orders.vocabulary",
+        "orders.engine.runtime.text",
+    ),
     "orders.templatetags": BELOW_FACES,
     "orders.demo": (
         "orders.models",

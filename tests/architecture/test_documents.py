@@ -98,6 +98,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],
         "ALERT_WEBHOOK_SECRET": {(): "none"}[defaults.alert_webhook_secret],
+        "METRICS_TOKEN": {"": "none"}[defaults.metrics_token],
         "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],
         "CLIENT_WEBHOOK_NETWORKS": {(): "none"}[defaults.client_webhook_networks],
         "TRUSTED_PROXIES": {(): "none"}[defaults.trusted_proxies],

@@ -116,6 +116,16 @@ def test_a_short_secret_key_stops_the_start_and_is_not_shown(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize("token", ["guess-me", f"{'k' * 20} {'k' * 20}"])
+def test_a_token_for_the_metrics_that_can_be_guessed_stops_the_start_and_is_not_shown(
+    token: str, tmp_path: Path
+) -> None:
+    done = check(environment(tmp_path, METRICS_TOKEN=token))
+    assert done.returncode != 0
+    expected = "expected at least 32 random characters of ASCII, without spaces"
+    assert done.stdout + done.stderr == f"sasweb: METRICS_TOKEN is not valid; {expected}\n"
+
+
 def test_a_short_earlier_key_stops_the_start_and_is_not_shown(tmp_path: Path) -> None:
     done = check(environment(tmp_path, SECRET_KEY_FALLBACKS=f"{'k' * 32},not-secret-at-all"))
     assert done.returncode != 0
@@ -147,6 +157,6 @@ def test_every_wrong_value_is_reported_in_one_line(
 def test_every_variable_has_a_test_of_a_wrong_value() -> None:
     """`ALLOWED_HOSTS` takes any names; secrets are tested apart, since they are not shown."""
     tested = {name.lower() for name, _, _ in WRONG} | {
-        *("allowed_hosts", "secret_key", "secret_key_fallbacks", "alert_webhook_secret")
+        *("allowed_hosts", "secret_key", "secret_key_fallbacks", "alert_webhook_secret", "metrics_token")
     }
     assert {*config.Config.__dataclass_fields__, *map(str.lower, defaults_of_businesses())} - tested == set()

@@ -28,6 +28,8 @@ from orders.selectors.desk import (
     supervisor,
 )
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
+from orders.selectors.desk.gauges import read_gauges
+from orders.selectors.desk.processes import read_roles
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.order_lists import order_list
 from orders.selectors.paging import Position
@@ -203,3 +205,19 @@ def test_the_oldest_orders_that_wait_are_read_by_age() -> None:
     assert "process_ready_by_age" in ready.indexes and not ready.sorts
     vital, _ = plans_of(read_vitals)
     assert "process_ready_by_age" in vital.indexes
+
+
+def test_the_metrics_and_the_page_of_processes_read_no_whole_table_of_orders() -> None:
+    """Nor of submissions and replies, which a role that is down leaves long. Requests are as few as the credit."""
+    now = database_now()
+    reads: dict[str, tuple[Callable[[], object], int]] = {
+        "metrics": (lambda: read_gauges(now=now), 20),
+        "processes": (lambda: read_roles(now=now), 12),
+    }
+    for what, (read, most) in reads.items():
+        plans = plans_of(read)
+        assert len(plans) <= most, what
+        assert set.union(*(plan.scanned_whole for plan in plans)) <= {
+            "orders_agentrequest",
+            "orders_setaside",
+        }, what

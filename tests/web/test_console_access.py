@@ -31,7 +31,7 @@ DO = (None, "operator")
 TABLE: dict[str, tuple[str | None, str | None]] = {
     **dict.fromkeys(
         (
-            *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
+            *("overview", "agents", "supervisor", "processes", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
             *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines", "find"),
         ),

@@ -46,6 +46,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "bulk-act": ("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
     "overview": ("get_status", "get_order_figures"),
     "supervisor": ("get_supervisor",),
+    "processes": ("list_processes",),
     "workflow": ("list_workflows", "list_step_figures"),
     "outbox": ("list_outbox",),
     "outbox-retry": ("retry_outgoing_message",),

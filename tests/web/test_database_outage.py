@@ -27,6 +27,8 @@ def test_the_longer_a_web_process_cannot_reach_the_database_the_later_clients_co
         page = ask("/")
         assert int(page.headers["retry-after"]) > 2
         assert page.headers["refresh"] == page.headers["retry-after"]
+        local = server.request("GET", "/metrics", headers={"Host": "localhost"}, timeout=60)
+        assert (local.status, local.body.startswith(b"the database ")) == (503, True)
         problem = urlsplit(ask("/api/v1/products").json["type"]).path
         for path in ("/api/schema/", "/api/docs/", "/api/problems/", problem):
             assert server.request("GET", path, timeout=60).status == 200

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 API = "/api/v1"
 FIGURES = ("figures/orders", "figures/agents", "figures/causes", "figures/steps")
-READS = ("status", *FIGURES, "supervisor", "workflows", "agents", "outbox", "audit")
+READS = ("status", *FIGURES, "supervisor", "processes", "workflows", "agents", "outbox", "audit")
 FORCE = {"state": "open", "seconds": 900, "reason": "their night"}
 
 

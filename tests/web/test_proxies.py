@@ -125,6 +125,16 @@ def test_a_token_that_is_sent_in_clear_is_refused_and_not_led_on(path: str, prox
     assert (response.status, response.headers["Location"]) == (403, None)
 
 
+@pytest.mark.parametrize("path", ["/metrics", "//metrics", "/x/../metrics", "/%6detrics"])
+def test_a_proxy_does_not_pass_on_who_asks_for_the_metrics(path: str, proxy: Proxy) -> None:
+    """However the path is written, the proxy answers itself or sasweb has no such page."""
+    response, text = ask(proxy, "GET", path)
+    assert response.status in (301, 308, 404)
+    assert b"sasweb_" not in text
+    if path == "/metrics":
+        assert "X-Request-ID" not in response.headers, "sasweb was asked"
+
+
 @pytest.mark.parametrize(
     ("ciphers", "newest", "is_accepted"),
     [

@@ -258,7 +258,13 @@ class Call:
                 raise
             raise self._failed(error) from error
         except BaseException as error:
-            log.exception("agent failed", action="call", agent=self._agent.name, key=request.key)
+            log.exception(
+                "agent failed",
+                action="call",
+                agent=self._agent.name,
+                order_id=str(request.order_id),
+                key=request.key,
+            )
             raise self._failed(error) from error
 
     def _failed(self, error: BaseException) -> Unresolved:

@@ -314,7 +314,8 @@ class AgentHost:
         for call in calls:
             task = self._tasks.get(call.held)
             if task is not None:
-                log.warning("lease lost", action="cancel", key=call.lease.key)
+                lease = call.lease
+                log.warning("lease lost", action="cancel", order_id=str(lease.order_id), key=lease.key)
                 task.cancel()
 
     async def _report_health(self) -> None:

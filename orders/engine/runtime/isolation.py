@@ -10,8 +10,9 @@ it succeeds, all go on by themselves.
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -135,7 +136,7 @@ class Isolation:
         except Exception as error:
             if is_database_trouble(error):
                 return self._try_less(scope, error, self._clock() - began)
-            log.exception("pass failed", action="isolate", orders=len(scope.touched))
+            log.exception("pass failed", action="isolate", **_named(scope.touched))
             counts = self._narrow_down(scope, error)
         else:
             self._note_success(scope, self._clock() - began)
@@ -191,7 +192,7 @@ class Isolation:
             self._leave_alone(orders[0], error, is_slow=True)
         if len(orders) < 2 and not is_smaller:
             raise error
-        log.warning("database slow", action="halve", orders=len(orders), next=self.size)
+        log.warning("database slow", action="halve", next=self.size, **_named(orders))
         return Counts(busy=True, done={"slow_passes": 1}, error=error)
 
     def _narrow_down(self, scope: Scope, error: Exception) -> Counts:
@@ -306,12 +307,19 @@ class Isolation:
             if is_database_trouble(error):
                 raise
             # What cannot even be set aside shows that the release is broken.
-            log.exception("not set aside", action="isolate", orders=len(cause.orders))
+            log.exception("not set aside", action="isolate", **_named(cause.orders))
             cause.error = error
             self._stop(cause)
             return
         cause.set_aside, cause.set_aside_at = next(iter(cause.orders)), self._clock()
         cause.orders.clear()
+
+
+def _named(orders: Collection[UUID]) -> dict[str, Any]:
+    """What a log line says of these orders: how many there are, and which one if it is about a single one."""
+    distinct = set(orders)
+    order_id = {"order_id": str(*distinct)} if len(distinct) == 1 else {}
+    return {"orders": len(distinct), **order_id}
 
 
 def _pattern(error: Exception) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 from orders.engine.rows import EventRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset
 from orders.engine.runtime.statements import send
+from orders.engine.state_store.event_log import log_events
 from orders.engine.state_store.feed import POSITION
 
 _RECORD = f"""
@@ -29,7 +30,8 @@ happened; this process's says only how long ago that was."""
 
 
 def record_events(events: Iterable[EventRow]) -> None:
-    """Appends events to the orders' histories."""
+    """Appends events to the orders' histories, and logs those that are not ordinary."""
+    events = list(events)
     rows = [
         {
             "order_id": event.order_id,
@@ -46,6 +48,7 @@ def record_events(events: Iterable[EventRow]) -> None:
     ]
     if rows:
         send(_RECORD, [recordset(rows)])
+        log_events(events)
 
 
 def last_call_failures(steps: Collection[StepRow]) -> dict[tuple[UUID, str], dict[str, Any]]:

@@ -83,7 +83,7 @@ def overview(*, now: datetime) -> Overview:
         processed=counts[ProcessState.PROCESSED],
         compensated=counts[ProcessState.COMPENSATED],
         oldest_pending=_age(_oldest_pending(), now),
-        oldest_ready=_age(_oldest_ready(now), now),
+        oldest_ready=_age(oldest_ready(now), now),
         queued=count_queued(),
         oldest_queued=_age(_oldest_queued(), now),
         set_aside=count_set_aside(),
@@ -141,7 +141,7 @@ def _oldest_pending() -> datetime | None:
     return rows[0][0] if rows else None
 
 
-def _oldest_ready(now: datetime) -> datetime | None:
+def oldest_ready(now: datetime) -> datetime | None:
     """Since when an order has waited for a scheduler: since its last event, or since its wait ended."""
     ((ready_at,),) = fetch(
         """
