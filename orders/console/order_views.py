@@ -17,6 +17,7 @@ from orders.console.forms.filters import OrderFilterForm
 from orders.console.forms.orders import DecisionForm, PriorityForm
 from orders.console.guards import actor, page
 from orders.console.order_lookup import readable_json
+from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search, timeline
 from orders.selectors.desk.archive_search import OrderList
@@ -181,6 +182,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
+            **(runbook_of(detail.alert.kind, detail.alert.code, detail.alert.agent) if detail.alert else {}),
         },
     )
 

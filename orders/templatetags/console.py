@@ -259,7 +259,7 @@ class Entry:
 PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
     ("overview", "overview", "Overview", ()),
     ("orders", "list", "Orders", ("order", "set-aside")),
-    ("alerts", "bell", "Alerts", ("group",)),
+    ("alerts", "bell", "Alerts", ("group", "cause-history", "group-times")),
     ("decisions", "check", "Decisions", ()),
     ("bulk-actions", "stack", "Bulk actions", ("bulk",)),
     ("compensation", "undo", "Compensation", ()),
@@ -267,6 +267,7 @@ PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
     ("supervisor", "eye", "Supervisor", ()),
     ("workflow", "graph", "Workflow", ()),
     ("outbox", "mail", "Outbox", ()),
+    ("handover", "clock", "Hand-over", ()),
     ("audit", "book", "Audit", ()),
     ("chaos", "warning", "Chaos", ()),
 )
