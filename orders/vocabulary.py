@@ -281,6 +281,7 @@ class MessageKind(StrEnum):
     SIGN_UP = "sign_up"
     NEW_PASSWORD = "new_password"
     WEBHOOK_OFF = "webhook_off"
+    HANDOVER = "handover"
 
 
 class MessageChannel(StrEnum):

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from examples.lab.runbooks import RUNBOOKS
 from examples.lab.words import WORDS
 from orders.business import (
     Attribute,
@@ -52,6 +53,7 @@ class AnalyseSample(OrderKind):
     fields = (Field(name="method", label="Method"),)
     attributes = (Attribute(name="method", label="Method"), Attribute(name="batch", label="Batch"))
     customer_words = WORDS
+    runbooks = RUNBOOKS
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:

@@ -51,6 +51,12 @@ def operators() -> QuerySet[User]:
     return User.objects.with_perm(VIEW, is_active=None, backend=PERMISSIONS)  # type: ignore[arg-type]
 
 
+def may_operate() -> QuerySet[User]:
+    """The open accounts that may act in the console, by name."""
+    users = User.objects.with_perm(OPERATE, is_active=True, backend=PERMISSIONS)
+    return users.order_by("username")
+
+
 def permissions(codes: Sequence[str]) -> list[Permission]:
     """Returns the permissions with these codes ("orders.operate")."""
     pairs = {tuple(code.split(".")) for code in codes}

@@ -74,8 +74,37 @@ class OpenAlertsOut(Out):
     at_risk = AtRiskOut()
 
 
+class SnoozeOut(Out):
+    """Who snoozed a group when. It comes back at `until` or, if `most` is not null, when so many alerts are open."""
+
+    by = serializers.CharField()
+    at = serializers.DateTimeField()
+    until = serializers.DateTimeField()
+    most = serializers.IntegerField(allow_null=True)
+
+
+class RunbookOut(Out):
+    """What a code means, what the system does by itself, and what to do, in English."""
+
+    means = serializers.CharField()
+    does = serializers.CharField()
+    todo = serializers.CharField()
+
+
+class OwnRunbookOut(Out):
+    """What this installation itself says about a code."""
+
+    text = serializers.CharField()
+    by = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
 class AlertGroupDetailsOut(Out):
-    """Alerts with one cause, and what people did about it. `alerts` is null if none of them is open."""
+    """Alerts with one cause, and what people did about it. `alerts` is null if none of them is open.
+
+    `snooze` is null unless it is snoozed; `woken_why` says why it last came back by itself. `runbook` is about its
+    `code`, and null for a code that only the remote service knows; `own_runbook` is what this installation adds.
+    """
 
     id = serializers.IntegerField(source="group.id")
     kind = serializers.ChoiceField(choices=list(AlertKind), source="group.kind")
@@ -83,6 +112,14 @@ class AlertGroupDetailsOut(Out):
     code = serializers.CharField(source="group.code")
     pattern = serializers.CharField(source="group.pattern")
     alerts = OpenAlertsOut(source="summary", allow_null=True)
+    owner = serializers.CharField(source="group.owner_name", allow_blank=True)
+    owned_at = serializers.DateTimeField(source="group.owned_at", allow_null=True)
+    ticket_url = serializers.CharField(source="group.ticket_url", allow_blank=True)
+    snooze = SnoozeOut(allow_null=True)
+    woken_at = serializers.DateTimeField(source="group.woken_at", allow_null=True)
+    woken_why = serializers.CharField(source="group.woken_why", allow_blank=True)
+    runbook = RunbookOut(allow_null=True)
+    own_runbook = OwnRunbookOut(allow_null=True)
     notes = NoteOut(source="history.notes", many=True)
     bulk_actions = GroupActionOut(source="history.actions", many=True)
     notifications = NotificationOut(source="history.messages", many=True)

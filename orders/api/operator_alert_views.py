@@ -16,10 +16,13 @@ from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk.alert_groups import group_history, group_summary
 from orders.selectors.desk.alerts import closed_alerts_of_group, closed_position
+from orders.selectors.desk.runbooks import own_runbook
+from orders.selectors.desk.snoozes import snooze_of
 from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.acts import already, done
+from orders.wording.runbooks import find_runbook
 
 
 class AlertGroupDetail(OperatorView):
@@ -27,11 +30,15 @@ class AlertGroupDetail(OperatorView):
 
     @extend_schema(**documentation.GET_GROUP)
     def get(self, request: Request, group_id: int) -> Response:
-        group = group_of(group_id)
+        group, at = group_of(group_id), now()
+        summary = group_summary(group, now=at)
         body = {
             "group": group,
-            "summary": group_summary(group, now=now()),
+            "summary": summary,
             "history": group_history(group),
+            "snooze": snooze_of(group, count=summary.open if summary else 0, now=at),
+            "runbook": find_runbook(kind=group.kind, code=group.code, agent=group.agent),
+            "own_runbook": own_runbook(group.code),
         }
         return Response(representations.AlertGroupDetailsOut.render(body))
 

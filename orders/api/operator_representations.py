@@ -30,7 +30,10 @@ AlertPageOut = page_of(AlertOut, "A page of alerts, newest first.")
 
 
 class AlertGroupOut(Out):
-    """Open alerts with one cause. `open` counts them. The oldest opened at `first_at`, the newest at `last_at`."""
+    """Open alerts with one cause. `open` counts them. The oldest opened at `first_at`, the newest at `last_at`.
+
+    `owner` is the account that has it. It is out of sight if `snoozed_until` is a time to come.
+    """
 
     id = serializers.IntegerField(source="group.id")
     kind = serializers.ChoiceField(choices=list(AlertKind), source="group.kind")
@@ -42,6 +45,10 @@ class AlertGroupOut(Out):
     last_at = serializers.DateTimeField()
     acknowledged_at = serializers.DateTimeField(allow_null=True)
     acknowledged_by = serializers.CharField(allow_blank=True)
+    owner = serializers.CharField(source="group.owner_name", allow_blank=True)
+    ticket_url = serializers.CharField(source="group.ticket_url", allow_blank=True)
+    snoozed_by = serializers.CharField(source="group.snoozed_by", allow_blank=True)
+    snoozed_until = serializers.DateTimeField(source="group.snoozed_until", allow_null=True)
 
 
 AlertGroupPageOut = page_of(AlertGroupOut, "A page of alert groups.")

@@ -3,6 +3,7 @@
 from orders.api.fields import Choice, Flag, Moment, Number, NumberCursor, OneLine, Whole
 from orders.api.operator_requests import NeededReasonIn
 from orders.api.paging import CURSOR_HELP, PageQuery
+from orders.selectors.desk.audit import TARGETS
 from orders.services.operators.agents import HIGHEST_CAPACITY, HIGHEST_RATE, LONGEST_FORCE, LOWEST_RATE
 from orders.vocabulary import CircuitState, MessageState
 
@@ -38,6 +39,9 @@ class AuditQuery(PageQuery):
     actor = OneLine(default="", max_length=120, help_text="Only acts of people whose name has this part.")
     act = OneLine(default="", max_length=40, help_text="Only this act, as an entry's `act` names it.")
     target = OneLine(default="", max_length=120, help_text="Only acts on what has this part in its name.")
+    kind = Choice(
+        list(TARGETS), default="", help_text="Only acts on what is of this kind; `account` for accounts."
+    )
     allowed = Flag(
         default=None,
         help_text="Only acts that were allowed, or only those that were refused.",

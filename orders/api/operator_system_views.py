@@ -147,7 +147,7 @@ class AuditLog(OperatorView):
     @extend_schema(**documentation.LIST_AUDIT)
     def get(self, request: Request) -> Response:
         query = read_query(AuditQuery, request)
-        conditions = {name: query[name] for name in ("actor", "act", "target")}
+        conditions = {name: query[name] for name in ("actor", "act", "target", "kind")}
         allowed = {True: "yes", False: "no", None: ""}[query["allowed"]]
         page = audit.page(
             audit.AuditFilter(**conditions, allowed=allowed, before=query["cursor"]),

@@ -4,7 +4,9 @@ from django.urls import path
 
 from orders.api import operator_alert_views as alert_views
 from orders.api import operator_bulk_views as bulk_views
+from orders.api import operator_cause_views as cause_views
 from orders.api import operator_figure_views as figure_views
+from orders.api import operator_handover_views as handover_views
 from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
 from orders.api import operator_process_views as process_views
@@ -53,6 +55,17 @@ urlpatterns = [
     path(f"{GROUP}/reopen", alert_views.GroupReopening.as_view(), name="group-unacknowledge"),
     path(f"{GROUP}/notes", alert_views.GroupNotes.as_view(), name="group-note"),
     path("agents/<slug:name>/limit", system_views.AgentLimit.as_view(), name="agent-limit"),
+    path(f"{GROUP}/take", cause_views.GroupTaking.as_view(), name="group-take"),
+    path(f"{GROUP}/assign", cause_views.GroupAssignment.as_view(), name="group-assign"),
+    path(f"{GROUP}/snooze", cause_views.GroupSnooze.as_view(), name="group-snooze"),
+    path(f"{GROUP}/wake", cause_views.GroupWaking.as_view(), name="group-wake"),
+    path(f"{GROUP}/ticket", cause_views.GroupTicket.as_view(), name="group-ticket"),
+    path(f"{GROUP}/runbook", cause_views.GroupRunbook.as_view(), name="group-runbook"),
+    path(f"{GROUP}/history", cause_views.GroupTimes.as_view(), name="group-times"),
+    path("alerts/history", cause_views.CauseHistory.as_view(), name="cause-history"),
+    path("handover", handover_views.HandoverReport.as_view(), name="handover"),
+    path("handover/notes", handover_views.HandoverNotes.as_view(), name="handover-note"),
+    path("handover/send", handover_views.HandoverSending.as_view(), name="handover-send"),
     path("agents/<slug:name>/force", system_views.CircuitForce.as_view(), name="agent-force"),
     path("agents/<slug:name>/unforce", system_views.CircuitUnforce.as_view(), name="agent-unforce"),
     path("agents", system_views.Agents.as_view(), name="agents"),

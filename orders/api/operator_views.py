@@ -123,6 +123,8 @@ class AlertGroups(OperatorView):
             agent=query["agent"],
             code=query["code"],
             acknowledged=query["acknowledged"],
+            owner=query["owner"],
+            snoozed=query["snoozed"],
         )
         return render_page(representations.AlertGroupPageOut, request, page, key=lambda row: row.group.pk)
 

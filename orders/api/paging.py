@@ -189,6 +189,12 @@ class AlertGroupQuery(CauseQuery):
         default=None,
         help_text="Only groups that somebody has acknowledged since they last began, or only the others.",
     )
+    owner = OneLine(
+        default=None,
+        max_length=150,
+        help_text="Only groups of the account with this name; an empty one for those that nobody owns.",
+    )
+    snoozed = Flag(default=None, help_text="Only groups that are snoozed, or only the others.")
 
 
 class ClosedAlertQuery(PageQuery):

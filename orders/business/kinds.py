@@ -11,6 +11,7 @@ from django.db.models import Model
 from orders.business.fields import Attribute, Field
 from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.reading import BadOrderError
+from orders.business.runbooks import Runbook
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
 from orders.business.words import CustomerWords
 from orders.engine.contracts import Json, Workflow
@@ -86,6 +87,9 @@ class OrderKind:
     """What its orders are searched by, beside their id, title, email, value and lines."""
     customer_words: ClassVar[CustomerWords] = CustomerWords()
     """What its customers see of it, and in which words."""
+    runbooks: ClassVar[Mapping[str, Runbook]] = {}
+    """What operators read about the error codes of its agents and remote services, by code. It goes before what the
+    product itself says of the same code."""
     templates: ClassVar[str] = ""
     """The folder of its own templates of an order's page, which extend those of the same names in `order`:
     `page.html`, `progress.html` and `cancel.html`. Any of them may be missing."""

@@ -1,6 +1,7 @@
 """The alert inbox, and the page of an alert group."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -8,15 +9,23 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
-from orders.access.levels import OPERATE
+from orders.access.levels import OPERATE, may_operate
 from orders.console.csv_export import csv_response
 from orders.console.figures_pages import cause_figures
 from orders.console.forms.alerts import ExportForm, GroupAlertsForm, NoteForm
+from orders.console.forms.causes import InboxForm, OwnerForm, SnoozeForm, TicketForm
 from orders.console.forms.fields import ReasonForm, first_error
+from orders.console.forms.ranges import HistoryForm
+from orders.console.forms.runbooks import RunbookForm
 from orders.console.guards import act, actor, page
 from orders.console.known_filters import only_filters
+from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
+from orders.selectors.desk.cause_acts import recent_times
+from orders.selectors.desk.causes import SHOWN, earlier_times, open_times
+from orders.selectors.desk.inbox import read_inbox
+from orders.selectors.desk.snoozes import snooze_of
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import NoSuchGroupError
 from orders.vocabulary import BulkState
@@ -26,13 +35,14 @@ IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 
 
 @page
-@only_filters()
+@only_filters(InboxForm)
 def show_inbox(request: HttpRequest) -> HttpResponse:
     """Shows what is wrong now, with one row for each cause."""
     at = now()
-    groups, count = alert_groups.group_summaries(now=at)
-    sparks = cause_figures([cause.group.pk for cause in groups], now=at)
-    return render(request, "console/alerts/inbox.html", {"groups": groups, "count": count, **sparks})
+    inbox = read_inbox(InboxForm(request.GET).view, account=request.user.pk, now=at)
+    sparks = cause_figures([row.cause.group.pk for row in inbox.rows], now=at)
+    context = {"groups": inbox.rows, "count": inbox.count, "inbox": inbox, **sparks}
+    return render(request, "console/alerts/inbox.html", context)
 
 
 @page
@@ -82,9 +92,55 @@ def _group_page(
             "joined": alerts.joined_since(group, running) if running else [],
             "note_form": note_form,
             **cause_figures([group.pk], now=at),
+            **_shift_parts(group, cause, at),
         },
         status=status,
     )
+
+
+def _shift_parts(group: Any, cause: Any, at: datetime) -> dict[str, Any]:
+    """Who owns a group, its snooze, what is known about its code, and when it was open before."""
+    own = runbook_of(group.kind, group.code, group.agent)
+    own_text = own["own_runbook"].text if own["own_runbook"] else ""
+    return {
+        "snooze": snooze_of(group, count=cause.open if cause else 0, now=at),
+        "earlier": earlier_times(group, now=at),
+        "owner_form": OwnerForm(
+            owners=may_operate().values_list("username", flat=True), present=group.owner_name
+        ),
+        "snooze_form": SnoozeForm(),
+        "ticket_form": TicketForm(present=group.ticket_url),
+        "runbook_form": RunbookForm(present=own_text),
+        **own,
+    }
+
+
+@page
+def show_history(request: HttpRequest) -> HttpResponse:
+    """Lists every time that a cause was open in a range."""
+    at = now()
+    form = HistoryForm(request.GET)
+    since, until = form.range(now=at)
+    times = open_times(since=since, until=until, before=form.position)
+    query = request.GET.copy()
+    if len(times) > SHOWN:
+        query["before"] = f"{times[SHOWN - 1].began_at.isoformat()}~{times[SHOWN - 1].group.pk}"
+    context = {
+        "times": times[:SHOWN],
+        "form": form,
+        "older": query.urlencode() if len(times) > SHOWN else "",
+    }
+    return render(request, "console/alerts/history.html", context)
+
+
+@page
+def show_group_times(request: HttpRequest, group_id: int) -> HttpResponse:
+    """Shows the times that one cause was open, with what people did about it."""
+    group = alert_groups.find_group(group_id)
+    if group is None:
+        raise Http404
+    context = {"group": group, "times": recent_times(group, now=now())}
+    return render(request, "console/alerts/group_times.html", context)
 
 
 @act(OPERATE)

@@ -18,6 +18,7 @@ from orders.console.forms.orders import DecisionForm, PriorityForm
 from orders.console.guards import actor, page
 from orders.console.known_filters import only_filters
 from orders.console.order_lookup import readable_json
+from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search, timeline
 from orders.selectors.desk.archive_search import OrderList
@@ -199,6 +200,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
+            **(runbook_of(detail.alert.kind, detail.alert.code, detail.alert.agent) if detail.alert else {}),
         },
     )
 

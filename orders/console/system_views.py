@@ -9,6 +9,7 @@ from orders.console.guards import page
 from orders.selectors.database_clock import now
 from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import agent_statuses
+from orders.selectors.desk.handover import latest_note
 from orders.selectors.desk.overview import MOST_A_DAY, overview
 from orders.selectors.desk.status_bar import read_status_bar
 from orders.selectors.desk.supervisor import supervisor_status
@@ -34,6 +35,7 @@ def show_overview(request: HttpRequest) -> HttpResponse:
             "chart": throughput_chart.draw(figures.minutes),
             "most_a_day": MOST_A_DAY,
             **order_figures(request, now=status.now),
+            "handover_note": latest_note(now=status.now),
         },
     )
 

@@ -2,8 +2,8 @@
 
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
 `outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
-`webhooks` what clients have us call, `requests` what they ask, `figures` what is counted over time, and `archive` the
-orders that finished long ago.
+`webhooks` what clients have us call, `requests` what they ask, `figures` what is counted over time, `shifts` what
+one shift of operators leaves the next, and `archive` the orders that finished long ago.
 """
 
 from orders.models.access import ApiToken
@@ -38,6 +38,7 @@ from orders.models.order import Order, OrderLine
 from orders.models.outbox import OutgoingMessage
 from orders.models.requests import LoggedRequest
 from orders.models.second_factor import TotpFactor
+from orders.models.shifts import HandoverNote, OwnRunbook
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
 from orders.models.webhooks import WebhookDelivery, WebhookEndpoint
 
@@ -63,6 +64,7 @@ __all__ = [
     "Event",
     "FeedEpoch",
     "GroupNote",
+    "HandoverNote",
     "LeaderLease",
     "LoggedRequest",
     "Order",
@@ -70,6 +72,7 @@ __all__ = [
     "OrderLine",
     "OrderProcess",
     "OutgoingMessage",
+    "OwnRunbook",
     "RetentionFailure",
     "RetryBudget",
     "RoleInstance",

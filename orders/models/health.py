@@ -1,5 +1,6 @@
 """The system's health: alerts and their groups, the supervisor's lease, the agents' heartbeats and circuits."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -9,12 +10,15 @@ from orders.vocabulary import AlertKind, CircuitState
 
 ABOUT_A_ROLE = [kind.value for kind in AlertKind if not kind.has_orders and kind is not AlertKind.OUTAGE]
 
+LONGEST_TICKET_URL = 500
+
 
 class AlertGroup(models.Model):
     """Alerts with one cause, which operators acknowledge, annotate and resubmit together.
 
     `pattern` is the alerts' message without the parts that differ from order to order. `orders.engine.alerts` creates
-    groups; `orders.services.operators.alerts` records who acknowledged them.
+    groups; `orders.services.operators.alerts` records who acknowledged them, `causes` who owns them, and `snoozes`
+    until when they are out of sight: until `snoozed_until`, or until `snooze_most` alerts are open.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -26,14 +30,43 @@ class AlertGroup(models.Model):
     last_at = models.DateTimeField(db_default=Now())
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.CharField(max_length=120, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    owned_at = models.DateTimeField(null=True, help_text="since when the owner has it")
+    ticket_url = models.CharField(max_length=LONGEST_TICKET_URL, blank=True, db_default="")
+    snoozed_at = models.DateTimeField(null=True)
+    snoozed_by = models.CharField(max_length=120, blank=True, db_default="")
+    snoozed_until = models.DateTimeField(null=True, help_text="null unless it is snoozed")
+    snooze_most = models.PositiveIntegerField(
+        null=True, help_text="it comes back when so many alerts are open"
+    )
+    woken_at = models.DateTimeField(null=True, help_text="when it last came back by itself")
+    woken_why = models.CharField(max_length=200, blank=True, db_default="")
 
     class Meta:
+        indexes = [
+            models.Index(fields=["owner"], condition=Q(owner__isnull=False), name="group_owned"),
+            models.Index(
+                fields=["snoozed_until"], condition=Q(snoozed_until__isnull=False), name="group_snoozed"
+            ),
+        ]
         constraints = [
-            models.UniqueConstraint(fields=["kind", "agent", "code", "pattern"], name="one_group_per_cause")
+            models.UniqueConstraint(fields=["kind", "agent", "code", "pattern"], name="one_group_per_cause"),
+            models.CheckConstraint(
+                condition=Q(snoozed_until__isnull=True, snoozed_at__isnull=True, snooze_most__isnull=True)
+                | (Q(snoozed_until__isnull=False, snoozed_at__isnull=False) & ~Q(snoozed_by="")),
+                name="a_snoozed_group_says_who_and_until_when",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.agent} {self.code}: {self.pattern}"
+
+    @property
+    def owner_name(self) -> str:
+        """The account of its owner; empty if nobody owns it."""
+        return self.owner.get_username() if self.owner else ""
 
 
 class GroupNote(models.Model):

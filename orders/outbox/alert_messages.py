@@ -1,7 +1,7 @@
 """The notification of an alert group, by email and by webhook, with the group's state at the time it is sent (O1)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -31,6 +31,8 @@ class Summary:
     orders: list[str]
     waiting: int
     url: str
+    back: str = ""
+    """Why it is back from a snooze, as a sentence; empty if it is not."""
 
     @property
     def kind(self) -> AlertKind:
@@ -49,6 +51,8 @@ class Summary:
             return f"sasweb: {self.title}"
         agent = f" ({self.group.agent})" if self.group.agent else ""
         where = f" at {self.step}{agent}" if self.step else ""
+        if self.back:
+            return f"sasweb: back from its snooze: {self.title}{where}: {self.open} open"
         return f"sasweb: {self.title}{where}: {counted(self.count, 'new alert')}"
 
 
@@ -63,13 +67,15 @@ def compose(message: OutgoingMessage) -> list[Content]:
     if message.channel == MessageChannel.WEBHOOK:
         if not config.alert_webhook_url:
             return []
-        return [
-            WebhookCall(url=config.alert_webhook_url, body=_webhook_body(summarize(group, message.alerts)))
-        ]
+        return [WebhookCall(url=config.alert_webhook_url, body=_webhook_body(_summary_of(message, group)))]
     if not config.alert_email:
         return []
-    summary = summarize(group, message.alerts)
+    summary = _summary_of(message, group)
     return [Email(recipient=config.alert_email, subject=summary.subject, body=_email_body(summary))]
+
+
+def _summary_of(message: OutgoingMessage, group: AlertGroup) -> Summary:
+    return replace(summarize(group, message.alerts), back=message.arguments.get("back", ""))
 
 
 def summarize(group: AlertGroup, count: int) -> Summary:
@@ -100,6 +106,8 @@ def _email_body(summary: Summary) -> str:
         f"{summary.count} new, {summary.open} open in all.",
         summary.url,
     ]
+    if summary.back:
+        lines += ["", f"It is back from its snooze: {summary.back}"]
     if group.kind == AlertKind.OUTAGE:
         steps = "1 step is" if summary.waiting == 1 else f"{summary.waiting} steps are"
         lines += [

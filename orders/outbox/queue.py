@@ -30,7 +30,13 @@ from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import database_now, is_database_trouble
 from orders.models import AlertGroup, OutgoingMessage
 from orders.models.outbox import Priority
-from orders.outbox import account_emails, alert_messages, order_link_emails, webhook_emails
+from orders.outbox import (
+    account_emails,
+    alert_messages,
+    handover_emails,
+    order_link_emails,
+    webhook_emails,
+)
 from orders.outbox.content import Content
 from orders.outbox.delivery import deliver
 from orders.vocabulary import MessageChannel, MessageKind, MessageState
@@ -59,6 +65,7 @@ COMPOSERS: Mapping[str, Composer] = {
     MessageKind.SIGN_UP: account_emails.compose_sign_up,
     MessageKind.NEW_PASSWORD: account_emails.compose_new_password,
     MessageKind.WEBHOOK_OFF: webhook_emails.compose,
+    MessageKind.HANDOVER: handover_emails.compose,
 }
 """What a message of each kind says; nothing, when there is no reason to send it."""
 AFTERWARDS: Mapping[str, Callable[[OutgoingMessage], None]] = {

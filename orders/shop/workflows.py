@@ -21,6 +21,7 @@ from orders.business import (
 from orders.shop import description, fulfilment, pricing
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.models import Product
+from orders.shop.runbooks import RUNBOOKS
 from orders.shop.time_limits import present_limits, read_limits
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class FulfilOrder(OrderKind):
     )
     personal = ("ship_to.name", "ship_to.street")
     customer_words = CUSTOMER_WORDS
+    runbooks = RUNBOOKS
     templates = "storefront/order"
 
     @classmethod

@@ -297,7 +297,7 @@ class Entry:
 PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
     ("overview", "o", "overview", "Overview", ()),
     ("orders", "l", "list", "Orders", ("order", "set-aside")),
-    ("alerts", "a", "bell", "Alerts", ("group",)),
+    ("alerts", "a", "bell", "Alerts", ("group", "cause-history", "group-times")),
     ("decisions", "d", "check", "Decisions", ()),
     ("deadlines", "e", "clock", "Deadlines", ()),
     ("bulk-actions", "b", "stack", "Bulk actions", ("bulk",)),
@@ -307,6 +307,7 @@ PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
     ("processes", "p", "running", "Processes", ()),
     ("workflow", "w", "graph", "Workflow", ()),
     ("outbox", "m", "mail", "Outbox", ()),
+    ("handover", "h", "person", "Hand-over", ()),
     ("audit", "t", "book", "Audit", ()),
     ("chaos", "x", "warning", "Chaos", ()),
 )

@@ -83,6 +83,7 @@ MESSAGE_KINDS: Mapping[str, str] = {
     MessageKind.SIGN_UP: "sign-up",
     MessageKind.NEW_PASSWORD: "new password",
     MessageKind.WEBHOOK_OFF: "webhook disabled",
+    MessageKind.HANDOVER: "hand-over",
 }
 MESSAGE_STATES: Mapping[str, Pill] = {
     MessageState.QUEUED: Pill("idle", "clock", "waiting"),

@@ -17,9 +17,13 @@ from orders.selectors.desk import (
     agents,
     alert_groups,
     alerts,
+    cause_acts,
+    causes,
     compensation,
     decisions,
     funnel,
+    handover,
+    inbox,
     order_ids,
     outlook,
     overview,
@@ -77,6 +81,10 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
             OrderFilter(waiting=NOTHING_DONE), after=None, limit=30, retry_limits=limits, now=now
         ),
         "funnel": lambda: funnel.orders_at_steps(now=now),
+        "history of causes": lambda: causes.open_times(since=now - timedelta(hours=8), until=now),
+        "history of a cause": lambda: cause_acts.recent_times(group, now=now),
+        "hand-over": lambda: handover.read_handover(since=now - timedelta(hours=8), now=now),
+        "inbox": lambda: inbox.read_inbox(inbox.InboxView.ALL, account=None, now=now),
         "an order's id": lambda: order_ids.orders_like(part),
     }
     whole = {

@@ -33,6 +33,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("overview", "agents", "supervisor", "processes", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
+            *("handover", "handover-text", "cause-history", "group-times"),
             *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines", "find"),
         ),
         PAGE,
@@ -48,12 +49,15 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
                 "order-priority",
             ),
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
+            *("group-take", "group-assign", "group-snooze", "group-wake", "group-ticket"),
+            *("handover-note", "handover-send"),
             *("bulk-create", "bulk-act", "outbox-retry", "step-decide"),
         ),
         DO,
     ),
     **dict.fromkeys(
-        ("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill"), (None, "admin")
+        ("force-circuit", "unforce-circuit", "group-runbook", "chaos-faults", "chaos-clear", "chaos-kill"),
+        (None, "admin"),
     ),
     **dict.fromkeys(
         ("order-compensate", "step-decide-confirmed", "step-skip", "step-edit"), ("operator", "operator")

@@ -38,6 +38,7 @@ from tests.support.factories import make_alert, make_order
 
 OPERATIONS = ("get", "post", "delete")
 OPTIONAL_BODIES = {
+    *("take_alert_group", "snooze_alert_group", "wake_alert_group"),
     *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"),
     *("resubmit_order", "retry_order", "replay_submission"),
     *("acknowledge_alert_group", "reopen_alert_group"),

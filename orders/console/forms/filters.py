@@ -1,6 +1,7 @@
 """The filters of the console's lists, as read from a query string."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -8,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from orders.business import registry
 from orders.console.forms.fields import Key, exact_input, select, text_input
+from orders.console.forms.ranges import Minute
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
 from orders.wording.acts import act_label
@@ -134,20 +136,15 @@ class AuditFilterForm(forms.Form):
         widget=select(),
         error_messages={"invalid_choice": "Choose a result from the list."},
     )
-    since = forms.DateField(
-        label="From",
+    kind = forms.ChoiceField(
+        label="Kind of target",
         required=False,
-        input_formats=["%Y-%m-%d"],
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"class": "input", "type": "date"}),
-        error_messages={"invalid": "Enter a date such as 2026-01-31."},
+        choices=[ANY, *((name, name) for name in audit.TARGETS)],
+        widget=select(),
+        error_messages={"invalid_choice": "Choose a kind of target from the list."},
     )
-    until = forms.DateField(
-        label="To",
-        required=False,
-        input_formats=["%Y-%m-%d"],
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"class": "input", "type": "date"}),
-        error_messages={"invalid": "Enter a date such as 2026-01-31."},
-    )
+    since = Minute(label="From (UTC)")
+    until = Minute(label="To (UTC)", help_text="A day alone is included.")
     before = Key(widget=forms.HiddenInput)
 
     def __init__(self, query: Mapping[str, Any]) -> None:
@@ -158,6 +155,15 @@ class AuditFilterForm(forms.Form):
         selected = audit.act_in_words(self.filter.act)
         names = acts if selected in ("", *acts) else [selected, *acts]
         self.fields["act"].widget.choices = [ANY, *((name, act_label(name)) for name in names)]
+
+    def clean_until(self) -> datetime | None:
+        """Takes a time, or a day, which then is included."""
+        until: datetime | None = self.cleaned_data["until"]
+        is_day = "T" not in str(self.data.get("until", ""))
+        try:
+            return until + timedelta(days=1) if until and is_day else until
+        except OverflowError:
+            return None
 
     @property
     def filter(self) -> audit.AuditFilter:

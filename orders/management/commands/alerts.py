@@ -1,6 +1,6 @@
 """`manage.py alerts`: what needs an operator, grouped by cause (O1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from orders.selectors.desk.alert_groups import (
 )
 from orders.selectors.desk.alerts import newest_orders_of_groups
 from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.snoozes import snooze_of
 from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
 from orders.wording.role_alerts import advise
@@ -114,8 +115,21 @@ def _open_lines(group: GroupSummary, orders: Sequence[UUID], moment: datetime, w
         lines.append(_labelled("orders", names + (f" and {more:,} more" if more > 0 else ""), width))
     if group.acknowledged_at:
         since = duration((moment - group.acknowledged_at).total_seconds())
-        lines.append(_labelled("owner", f"{group.acknowledged_by}, acknowledged {since} ago", width))
-    return lines
+        lines.append(_labelled("seen by", f"{group.acknowledged_by}, acknowledged {since} ago", width))
+    return lines + [_labelled(*line, width) for line in _desk_lines(group, moment)]
+
+
+def _desk_lines(group: GroupSummary, moment: datetime) -> Iterator[tuple[str, str]]:
+    """Who owns a group, its ticket, and until when it is snoozed."""
+    cause = group.group
+    if cause.owner_name and cause.owned_at:
+        yield "owner", f"{cause.owner_name}, for {duration((moment - cause.owned_at).total_seconds())}"
+    if cause.ticket_url:
+        yield "ticket", cause.ticket_url
+    if snooze := snooze_of(cause, count=group.open, now=moment):
+        grown = f", or until {snooze.most:,} orders are open" if snooze.most else ""
+        back = duration((snooze.until - moment).total_seconds())
+        yield "snoozed", f"by {snooze.by} for another {back}{grown}"
 
 
 def _pattern(group: AlertGroup, width: int) -> str:
@@ -187,6 +201,10 @@ def _plain_cause(group: AlertGroup) -> dict[str, Any]:
         "agent": group.agent,
         "code": group.code,
         "pattern": group.pattern,
+        "owner": group.owner_name,
+        "ticket_url": group.ticket_url,
+        "snoozed_by": group.snoozed_by,
+        "snoozed_until": group.snoozed_until,
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from orders.engine.runtime.sql import fetch
 from orders.models import AlertGroup, BulkAction, GroupNote, OutgoingMessage
 from orders.selectors.desk.agents import waiting_for
+from orders.selectors.desk.snoozes import snooze_of
 from orders.selectors.paging import Page, page_of
 from orders.vocabulary import AlertKind
 
@@ -179,7 +180,11 @@ class GroupSummary(OpenAlerts):
 def open_groups(*, now: datetime, group: AlertGroup | None = None) -> list[OpenAlerts]:
     """Every group with open alerts, or one of them: unacknowledged groups first, then the largest. Two queries."""
     rows = fetch(_COUNTS, {"now": now, "recent": RECENT, "group": group.pk if group else None})
-    groups = {group.pk: group} if group else AlertGroup.objects.in_bulk([row[0] for row in rows])
+    groups = (
+        {group.pk: group}
+        if group
+        else AlertGroup.objects.select_related("owner").in_bulk([row[0] for row in rows])
+    )
     names = ("open", "first_at", "last_at", "last_hour", "hour_before", "newest")
     counted = [
         OpenAlerts(group=groups[group_id], **dict(zip(names, counts, strict=True)))
@@ -191,12 +196,12 @@ def open_groups(*, now: datetime, group: AlertGroup | None = None) -> list[OpenA
 def group_summaries(*, now: datetime, most: int = MOST_GROUPS) -> tuple[list[GroupSummary], int]:
     """The first of `open_groups` with everything the inbox shows, and how many there are. At most five queries."""
     groups = open_groups(now=now)
-    return _summaries(groups[:most], now), len(groups)
+    return summaries(groups[:most], now), len(groups)
 
 
 def group_summary(group: AlertGroup, *, now: datetime) -> GroupSummary | None:
     """One group; None if none of its alerts is open. At most four queries."""
-    return next(iter(_summaries(open_groups(now=now, group=group), now)), None)
+    return next(iter(summaries(open_groups(now=now, group=group), now)), None)
 
 
 def group_page(
@@ -208,11 +213,14 @@ def group_page(
     agent: str = "",
     code: str = "",
     acknowledged: bool | None = None,
+    owner: str | None = None,
+    snoozed: bool | None = None,
 ) -> Page[OpenAlerts]:
     """A page of the groups with open alerts, the newest group first, below the id `before`. Two queries.
 
     With `kind`, `agent` and `code` only those of that cause; with `acknowledged` only those that
-    somebody has acknowledged or, if it is False, only the others.
+    somebody has acknowledged or, if it is False, only the others; with `snoozed` likewise. With `owner` only those of
+    this account or, if it is empty, only those that nobody owns.
     """
     groups = [
         alerts
@@ -222,11 +230,14 @@ def group_page(
         and agent in ("", alerts.group.agent)
         and code in ("", alerts.group.code)
         and acknowledged in (None, alerts.acknowledged)
+        and owner in (None, alerts.group.owner_name)
+        and snoozed in (None, snooze_of(alerts.group, count=alerts.open, now=now) is not None)
     ]
     return page_of(sorted(groups, key=lambda alerts: alerts.group.pk, reverse=True), limit)
 
 
-def _summaries(groups: Sequence[OpenAlerts], now: datetime) -> list[GroupSummary]:
+def summaries(groups: Sequence[OpenAlerts], now: datetime) -> list[GroupSummary]:
+    """These groups with everything that the inbox shows of them. At most three queries."""
     if not groups:
         return []
     ids = [alerts.group.pk for alerts in groups]
@@ -330,4 +341,4 @@ def group_history(group: AlertGroup) -> GroupHistory:
 
 def find_group(group_id: int) -> AlertGroup | None:
     """A group by its id."""
-    return AlertGroup.objects.filter(pk=group_id).first()
+    return AlertGroup.objects.select_related("owner").filter(pk=group_id).first()

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
@@ -22,6 +22,20 @@ LONGEST_ACT = timedelta(hours=1)
 """No act takes longer. An entry has the time at which its act began, and its id when it is written, so entries that are
 closer together may be in another order by their times than by their ids."""
 LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
+ACCOUNT = "account"
+TARGETS = (
+    "order",
+    "group",
+    "bulk",
+    "agent",
+    "token",
+    "message",
+    "submission",
+    "workflow",
+    "handover",
+    ACCOUNT,
+)
+"""The kinds of targets."""
 COLUMNS = ("at", "actor", "ip_address", "act", "target", "allowed", "result", "reason", "before", "after")
 
 
@@ -29,21 +43,23 @@ COLUMNS = ("at", "actor", "ip_address", "act", "target", "allowed", "result", "r
 class AuditFilter:
     """Which entries to read.
 
-    `since` and `until` are days, both included, in UTC. A page has the entries with ids below `before`.
+    `since` is included and `until` is not. `kind` is the first word of a target that has an id, such as `order`, or
+    `account` for those that are one word. A page has the entries with ids below `before`.
     """
 
     actor: str = ""
     act: str = ""
     target: str = ""
     allowed: str = ""
-    since: date | None = None
-    until: date | None = None
+    kind: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
     before: int | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether it matches every entry."""
-        return not any((self.actor, self.act, self.target, self.allowed, self.since, self.until))
+        return not any((self.actor, self.act, self.target, self.allowed, self.kind, self.since, self.until))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,12 +179,14 @@ def _matching_entries(audit_filter: AuditFilter) -> QuerySet[AuditEntry]:
         entries = entries.filter(act__in=[act, act.replace(" ", "-")])
     if audit_filter.allowed:
         entries = entries.filter(allowed=audit_filter.allowed == "yes")
+    if audit_filter.kind == ACCOUNT:
+        entries = entries.exclude(target="").exclude(target__contains=" ")
+    elif audit_filter.kind:
+        entries = entries.filter(target__startswith=f"{audit_filter.kind} ")
     if audit_filter.since:
-        entries = entries.filter(at__gte=datetime.combine(audit_filter.since, time.min, UTC))
-    if audit_filter.until and audit_filter.until < date.max:
-        entries = entries.filter(
-            at__lt=datetime.combine(audit_filter.until + timedelta(days=1), time.min, UTC)
-        )
+        entries = entries.filter(at__gte=audit_filter.since)
+    if audit_filter.until:
+        entries = entries.filter(at__lt=audit_filter.until)
     if audit_filter.before is not None:
         entries = entries.filter(pk__lt=audit_filter.before)
     return entries

@@ -22,14 +22,14 @@ class EmptyNoteError(SaswebError):
 def acknowledge(*, group_id: int, actor: audit.Actor, reason: str = "") -> AlertGroup:
     """Records that somebody is dealing with an alert group. Raises `NoSuchGroupError`."""
     with transaction.atomic():
-        group = _lock_group(group_id)
+        group = lock_group(group_id)
         return _change(group, actor=actor, act="acknowledge", by=actor.name, reason=reason)
 
 
 def unacknowledge(*, group_id: int, actor: audit.Actor, reason: str = "") -> AlertGroup:
     """Withdraws an acknowledgement. Raises `NoSuchGroupError`."""
     with transaction.atomic():
-        group = _lock_group(group_id)
+        group = lock_group(group_id)
         if group.acknowledged_at is None:
             return group
         return _change(group, actor=actor, act="unacknowledge", by="", reason=reason)
@@ -41,7 +41,7 @@ def add_note(*, group_id: int, actor: audit.Actor, text: str) -> GroupNote:
     if not note_text:
         raise EmptyNoteError("a note needs some text")
     with transaction.atomic():
-        group = _lock_group(group_id)
+        group = lock_group(group_id)
         note = GroupNote.objects.create(group=group, by=actor.name, text=note_text)
         audit.record(
             actor=actor, act="note", target=f"group {group.pk}", result=note_text, after={"note": note.pk}
@@ -49,7 +49,8 @@ def add_note(*, group_id: int, actor: audit.Actor, text: str) -> GroupNote:
     return note
 
 
-def _lock_group(group_id: int) -> AlertGroup:
+def lock_group(group_id: int) -> AlertGroup:
+    """Locks a group until the transaction ends. Raises `NoSuchGroupError`."""
     group = AlertGroup.objects.select_for_update(no_key=True).filter(pk=group_id).first()
     if group is None:
         raise NoSuchGroupError(f"unknown alert group {group_id}")

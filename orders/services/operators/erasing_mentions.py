@@ -33,7 +33,9 @@ AUDIT = "orders_auditentry"
 TABLES = {
     AUDIT: Mentions(texts=("actor", "target", "result", "reason"), documents=("before", "after")),
     "orders_groupnote": Mentions(texts=("by", "text")),
-    "orders_alertgroup": Mentions(texts=("pattern",)),
+    "orders_alertgroup": Mentions(texts=("pattern", "ticket_url")),
+    "orders_handovernote": Mentions(texts=("by", "text")),
+    "orders_ownrunbook": Mentions(texts=("by", "text"), key="code", first=""),
     "orders_bulkaction": Mentions(texts=("selection", "reason", "pause_reason"), documents=("query",)),
     "orders_outgoingmessage": Mentions(texts=("recipient", "error"), documents=("arguments",)),
     "orders_webhookdelivery": Mentions(texts=(), documents=("body", "log")),

@@ -5,6 +5,7 @@ The messages are posted to the outbox in the transaction that marks the alerts a
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -12,8 +13,9 @@ from django.conf import settings
 from django.db import transaction
 
 from orders.engine.runtime.sql import database_now, fetch
-from orders.models import AlertGroup, OutgoingMessage
+from orders.models import Alert, AlertGroup, OutgoingMessage
 from orders.outbox import queue
+from orders.services.operators import causes, snoozes
 from orders.vocabulary import MessageChannel, MessageKind
 
 log = structlog.get_logger()
@@ -23,8 +25,9 @@ QUIET = timedelta(minutes=5)
 
 _GROUPS_TO_NOTIFY = """
     SELECT group_id
-      FROM orders_alert
+      FROM orders_alert AS a
      WHERE notified_at IS NULL AND closed_at IS NULL
+       AND NOT EXISTS (SELECT FROM orders_alertgroup AS g WHERE g.id = a.group_id AND g.snoozed_until IS NOT NULL)
      GROUP BY group_id
     HAVING min(opened_at) <= clock_timestamp() - %s * interval '1 second'
      ORDER BY min(id)
@@ -38,13 +41,14 @@ _MARK_NOTIFIED = """
 
 
 def notify_operators(*, gather: float = 0.0) -> int:
-    """Posts messages about every group that has alerts not yet notified. Returns how many it posted.
+    """Posts messages about every group that has alerts not yet notified, and that is not snoozed. Returns how many.
 
     A group's first alert waits for `gather` seconds, so that the message counts those that come with it. Without
     ALERT_EMAIL and ALERT_WEBHOOK_URL it only logs the alerts. A group that fails does not stop the others, and is
     tried again at the next call.
     """
-    count = 0
+    causes.release_ended()
+    count = sum(_tell_of_return(group) for group in snoozes.wake_due())
     for (group_id,) in fetch(_GROUPS_TO_NOTIFY, [gather]):
         try:
             count += _post_messages(group_id)
@@ -57,28 +61,52 @@ def _post_messages(group_id: int) -> int:
     """Marks a group's new alerts as notified and posts the messages, unless some were posted within `QUIET`."""
     with transaction.atomic():
         group = (
-            AlertGroup.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=group_id).first()
+            AlertGroup.objects.select_for_update(skip_locked=True, no_key=True)
+            .filter(pk=group_id, snoozed_until__isnull=True)
+            .first()
         )
-        if group is None:  # another jobs process is posting them
+        if group is None:  # another jobs process is posting them, or somebody has just snoozed it
             return 0
         if OutgoingMessage.objects.filter(group=group, created_at__gt=database_now() - QUIET).exists():
             return 0
         alert_ids = [alert_id for (alert_id,) in fetch(_MARK_NOTIFIED, [group_id])]
         if not alert_ids:
             return 0
-        recipients = _recipients()
-        for channel, recipient in recipients.items():
-            queue.post(
-                kind=MessageKind.ALERT,
-                channel=channel,
-                recipient=recipient,
-                group=group,
-                arguments={"alerts": len(alert_ids)},
-                key=f"alert {max(alert_ids)} {channel}",
-            )
+        count = _post(group, {"alerts": len(alert_ids)}, key=f"alert {max(alert_ids)}")
     log.error(
         "alert", action="alert", kind=group.kind, code=group.code, agent=group.agent, orders=len(alert_ids)
     )
+    return count
+
+
+def _tell_of_return(group: AlertGroup) -> int:
+    """Posts the messages that a group is back from its snooze, with the alerts that joined it; none if it has ended.
+
+    If this process dies before, its new alerts are told of as any others, without the reason why it is back.
+    """
+    with transaction.atomic():
+        alert_ids = [alert_id for (alert_id,) in fetch(_MARK_NOTIFIED, [group.pk])]
+        if not Alert.objects.filter(group=group, closed_at__isnull=True).exists():
+            return 0
+        arguments = {"alerts": len(alert_ids), "back": group.woken_why}
+        count = _post(group, arguments, key=f"back {group.pk} {group.woken_at}")
+    log.error(
+        "alert", action="alert", kind=group.kind, code=group.code, agent=group.agent, back=group.woken_why
+    )
+    return count
+
+
+def _post(group: AlertGroup, arguments: Mapping[str, Any], *, key: str) -> int:
+    recipients = _recipients()
+    for channel, recipient in recipients.items():
+        queue.post(
+            kind=MessageKind.ALERT,
+            channel=channel,
+            recipient=recipient,
+            group=group,
+            arguments=arguments,
+            key=f"{key} {channel}",
+        )
     return len(recipients)
 
 

@@ -1,0 +1,121 @@
+"""What the API sends to operators of the times that causes were open, and of hand-overs."""
+
+from collections.abc import Mapping, Sequence
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from orders.api.operator_representations import AlertGroupOut, BulkActionOut
+from orders.api.representations import MoneyOut, Out, page_of
+from orders.selectors.desk.causes import OpenTime
+from orders.vocabulary import AlertKind
+
+
+class OpenTimeOut(Out):
+    """One time that a cause was open; `ended_at` is null while it is. It ends when nothing was open for ten minutes.
+
+    `resolution` and `closed_by` are those of the alert that was closed last. With `is_more`, `money` is not all.
+    """
+
+    group = serializers.IntegerField(source="group.id")
+    kind = serializers.ChoiceField(choices=list(AlertKind), source="group.kind")
+    agent = serializers.CharField(source="group.agent", allow_blank=True)
+    code = serializers.CharField(source="group.code")
+    pattern = serializers.CharField(source="group.pattern")
+    began_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    alerts = serializers.IntegerField()
+    orders = serializers.IntegerField()
+    money = serializers.SerializerMethodField()
+    is_more = serializers.BooleanField(source="more_money")
+    resolution = serializers.CharField(allow_blank=True)
+    closed_by = serializers.CharField(allow_blank=True)
+
+    @extend_schema_field(MoneyOut(many=True))
+    def get_money(self, time: OpenTime) -> Sequence[Mapping[str, object]]:
+        """The sum in each currency."""
+        return [{"amount": total, "currency": currency} for currency, total in time.money.items()]
+
+
+OpenTimePageOut = page_of(OpenTimeOut, "A page of times that causes were open, the last begun first.")
+
+
+class CauseActOut(Out):
+    """What somebody did about a cause, or to one of its orders. `outcome` says how a bulk action went."""
+
+    at = serializers.DateTimeField()
+    actor = serializers.CharField()
+    act = serializers.CharField()
+    target = serializers.CharField()
+    result = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True)
+    outcome = serializers.CharField(allow_blank=True)
+
+
+class GroupTimeOut(Out):
+    """One time that a cause was open, and what people did about it, the earliest first."""
+
+    time = OpenTimeOut()
+    acts = CauseActOut(many=True)
+
+
+class GroupTimesOut(Out):
+    """The last times that one cause was open, in the last 30 days, the last begun first."""
+
+    results = GroupTimeOut(many=True)
+
+
+class FiguresOut(Out):
+    """How many orders were placed, processed and cancelled, and how many failed so that they needed a person."""
+
+    placed = serializers.IntegerField()
+    processed = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    cancelled = serializers.IntegerField()
+
+
+class HeldAgentOut(Out):
+    """An agent that a person has paused, or whose circuit a person has forced until a time. A pause has no end."""
+
+    name = serializers.CharField()
+    state = serializers.CharField()
+    by = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True)
+    until = serializers.DateTimeField(allow_null=True)
+
+
+class WaitingForPeopleOut(Out):
+    """What waits for people: decisions, steps to settle, and refunds and other reversals that failed."""
+
+    decisions = serializers.IntegerField()
+    to_settle = serializers.IntegerField()
+    to_settle_orders = serializers.ListField(child=serializers.UUIDField(), help_text="The first ten.")
+    failed_refunds = serializers.IntegerField()
+    failed_refund_orders = serializers.ListField(child=serializers.UUIDField(), help_text="The newest ten.")
+
+
+class HandoverNoteOut(Out):
+    """What somebody who left a shift wrote for the next one. The shift began at `since`."""
+
+    at = serializers.DateTimeField()
+    by = serializers.CharField()
+    since = serializers.DateTimeField()
+    text = serializers.CharField()
+
+
+class HandoverOut(Out):
+    """What a shift leaves the next one. `text` has all of it as plain text."""
+
+    since = serializers.DateTimeField()
+    until = serializers.DateTimeField()
+    figures = FiguresOut()
+    open = AlertGroupOut(many=True)
+    snoozed = AlertGroupOut(many=True)
+    began = OpenTimeOut(many=True)
+    ended = OpenTimeOut(many=True)
+    is_more = serializers.BooleanField(source="has_more_times")
+    bulk_actions = BulkActionOut(many=True, source="actions")
+    agents = HeldAgentOut(many=True)
+    waiting = WaitingForPeopleOut()
+    notes = HandoverNoteOut(many=True)
+    text = serializers.CharField()

@@ -1,0 +1,187 @@
+"""What a shift leaves the next one: what opened and ended, what is open now and who has it, and what waits for people.
+
+Each part is read by an index and bounded, so that a page costs the same after a bad night.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from orders.engine.runtime.sql import fetch
+from orders.models import Alert, BulkAction, Circuit, HandoverNote, StepState
+from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
+from orders.selectors.desk.bounds import bounded_count
+from orders.selectors.desk.bulk import Progress, find_action
+from orders.selectors.desk.causes import OpenTime, open_times
+from orders.selectors.desk.decisions import OpenDecision, count_open_decisions, open_decisions
+from orders.selectors.desk.snoozes import Snooze, snooze_of
+from orders.vocabulary import AlertKind, BulkState, Outcome, StepStatus
+
+HOURS = (8, 12, 24)
+"""The ranges that one choice gives; the first is the default."""
+LONGEST = timedelta(days=7)
+NOTE_SHOWN = timedelta(hours=24)
+"""How long the latest note is shown on the overview, unless a newer one comes."""
+MOST_TIMES = 100
+SHOWN = 10
+MOST_FIGURES = 200_000
+"""Where each figure stops being counted."""
+
+_FIGURES = """
+    SELECT (SELECT count(*) FROM (
+                SELECT FROM unnest(%(states)s::text[]) AS s(state)
+                 CROSS JOIN LATERAL (
+                       SELECT FROM orders_orderprocess AS p
+                        WHERE p.process_state = s.state AND p.created_at >= %(since)s LIMIT %(most)s) AS placed
+                 LIMIT %(most)s) AS few),
+           (SELECT count(*) FROM (
+                SELECT FROM orders_orderprocess
+                 WHERE finished_at >= %(since)s AND process_state = 'processed' LIMIT %(most)s) AS few),
+           (SELECT count(*) FROM (
+                SELECT FROM orders_orderprocess
+                 WHERE finished_at >= %(since)s AND process_state = 'compensated' LIMIT %(most)s) AS few),
+           (SELECT count(DISTINCT order_id) FROM (
+               (SELECT order_id FROM orders_alert
+                 WHERE closed_at IS NULL AND opened_at >= %(since)s ORDER BY opened_at DESC LIMIT %(most)s)
+                UNION ALL
+               (SELECT a.order_id
+                  FROM orders_alertgroup AS g
+                 CROSS JOIN LATERAL (
+                       SELECT order_id FROM orders_alert
+                        WHERE group_id = g.id AND closed_at >= %(since)s AND opened_at >= %(since)s
+                        ORDER BY closed_at DESC LIMIT %(most)s) AS a
+                 WHERE g.last_at >= %(since)s)) AS opened)
+"""
+_STATES = ("pending", "processing", "processed", "error", "compensated")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Orders that were placed, processed, cancelled and failed in the range, each counted up to `MOST_FIGURES`.
+
+    Those that failed needed a person, whatever became of them since.
+    """
+
+    placed: int
+    processed: int
+    cancelled: int
+    failed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenCause:
+    """A cause that is open now, with its snooze if it is snoozed."""
+
+    alerts: OpenAlerts
+    snooze: Snooze | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldAgent:
+    """An agent that a person has paused, or whose circuit a person has forced `until` a time. A pause has no end."""
+
+    name: str
+    state: str
+    by: str
+    reason: str
+    until: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """What waits for people. The counts are bounded, and the rest are the first of each."""
+
+    decisions: int
+    next_decisions: Sequence[OpenDecision]
+    to_settle: int
+    to_settle_orders: Sequence[UUID]
+    failed_refunds: int
+    failed_refund_orders: Sequence[UUID]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handover:
+    """The range and what happened in it, what is open now, and the notes that were written in it, the newest first."""
+
+    since: datetime
+    until: datetime
+    began: Sequence[OpenTime]
+    ended: Sequence[OpenTime]
+    has_more_times: bool
+    open: Sequence[OpenCause]
+    snoozed: Sequence[OpenCause]
+    actions: Sequence[Progress]
+    agents: Sequence[HeldAgent]
+    waiting: Waiting
+    figures: Figures
+    notes: Sequence[HandoverNote]
+
+
+def read_handover(*, since: datetime, now: datetime) -> Handover:
+    """The hand-over of a range that ends now. About 14 statements, and one more for each bulk action under way."""
+    times = open_times(since=since, until=now, limit=MOST_TIMES)
+    causes = [
+        OpenCause(alerts=alerts, snooze=snooze_of(alerts.group, count=alerts.open, now=now))
+        for alerts in open_groups(now=now)
+    ]
+    return Handover(
+        since=since,
+        until=now,
+        began=[time for time in times[:MOST_TIMES] if time.began_at >= since],
+        ended=[time for time in times[:MOST_TIMES] if time.ended_at is not None],
+        has_more_times=len(times) > MOST_TIMES,
+        open=[cause for cause in causes if cause.snooze is None],
+        snoozed=[cause for cause in causes if cause.snooze is not None],
+        actions=_actions(now),
+        agents=_held_agents(now),
+        waiting=_waiting(now),
+        figures=_figures(since),
+        notes=list(HandoverNote.objects.filter(at__gte=since).order_by("-id")[:SHOWN]),
+    )
+
+
+def latest_note(*, now: datetime) -> HandoverNote | None:
+    """The note that the overview shows: the newest, if it is not older than `NOTE_SHOWN`. One query."""
+    note = HandoverNote.objects.order_by("-id").first()
+    return note if note is not None and note.at > now - NOTE_SHOWN else None
+
+
+def _actions(now: datetime) -> list[Progress]:
+    under_way = BulkAction.objects.filter(state__in=[BulkState.RUNNING.value, BulkState.PAUSED.value])
+    newest = BulkAction.objects.order_by("-created_at").values("id")[: 10 * SHOWN]
+    ids = under_way.filter(pk__in=newest).order_by("-id").values_list("id", flat=True)[:SHOWN]
+    return [action for number in ids if (action := find_action(number, now=now)) is not None]
+
+
+def _held_agents(now: datetime) -> list[HeldAgent]:
+    held = []
+    for row in Circuit.objects.order_by("agent"):
+        facts = {"name": row.agent, "by": row.held_by, "reason": row.held_reason}
+        if row.paused:
+            held.append(HeldAgent(**facts, state="paused", until=None))
+        if row.forced and row.forced_until is not None and row.forced_until > now:
+            held.append(HeldAgent(**facts, state=f"forced {row.forced}", until=row.forced_until))
+    return held
+
+
+def _waiting(now: datetime) -> Waiting:
+    to_settle = StepState.objects.filter(state=StepStatus.FAILED.value, outcome=Outcome.UNKNOWN.value)
+    refunds = Alert.objects.filter(closed_at__isnull=True, kind=AlertKind.COMPENSATION_FAILED.value)
+    newest = refunds.order_by("-opened_at").values_list("order_id", flat=True)[:SHOWN]
+    return Waiting(
+        decisions=count_open_decisions(now=now),
+        next_decisions=open_decisions(after=None, limit=SHOWN, now=now).items,
+        to_settle=bounded_count(to_settle),
+        to_settle_orders=list(
+            to_settle.order_by("agent", "name").values_list("process_id", flat=True)[:SHOWN]
+        ),
+        failed_refunds=bounded_count(refunds),
+        failed_refund_orders=[order_id for order_id in newest if order_id],
+    )
+
+
+def _figures(since: datetime) -> Figures:
+    row = fetch(_FIGURES, {"since": since, "states": list(_STATES), "most": MOST_FIGURES + 1})[0]
+    placed, processed, cancelled, failed = row
+    return Figures(placed=placed, processed=processed, cancelled=cancelled, failed=failed)

@@ -1,0 +1,101 @@
+"""The note of who leaves a shift, and the hand-over sent by email: to the address of the alerts or to an account."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from orders.access.levels import may_operate
+from orders.engine.errors import SaswebError
+from orders.engine.runtime.sql import database_now
+from orders.models import HandoverNote, OutgoingMessage
+from orders.outbox import queue
+from orders.selectors.desk.handover import LONGEST
+from orders.services import audit
+from orders.services.act_results import Result, ResultStatus
+from orders.services.audit import Actor
+from orders.services.operators.acts import already, done, refused
+from orders.vocabulary import MessageKind
+
+LONGEST_NOTE = 4_000
+"""The most characters of a note."""
+AGAIN = timedelta(minutes=1)
+"""For how long a second click, or a second person, sends nothing more to the same recipient."""
+
+
+class EmptyHandoverNoteError(SaswebError):
+    """Raised when a note has no text."""
+
+
+def add_note(*, actor: Actor, text: str, since: datetime | None = None) -> Result:
+    """Stores the note of somebody who leaves; `since` is when her shift began. The same note is stored once.
+
+    Raises `EmptyHandoverNoteError`.
+    """
+    note_text = text.strip().replace("\x00", "").replace("\r\n", "\n")[:LONGEST_NOTE]
+    if not note_text:
+        raise EmptyHandoverNoteError("a note needs some text")
+    with transaction.atomic():
+        now = database_now()
+        newest = HandoverNote.objects.select_for_update().order_by("-id").first()
+        if (
+            newest is not None
+            and (newest.by, newest.text) == (actor.name, note_text)
+            and newest.at > now - AGAIN
+        ):
+            return already("The note is stored already.")
+        begun = since if since is not None and now - LONGEST <= since <= now else now - timedelta(hours=8)
+        note = HandoverNote.objects.create(by=actor.name, text=note_text, since=begun)
+        result = done("The note is stored. The overview shows it for 24 hours, or until the next one.")
+        audit.record(
+            actor=actor,
+            act="write handover",
+            target=f"handover {note.pk}",
+            result=note_text,
+            after={"note": note.pk},
+        )
+    return result
+
+
+def send(*, actor: Actor, since: datetime, to: str = "") -> Result:
+    """Posts the hand-over since a time as an email to an operator's account or, without one, to the alerts' address."""
+    with transaction.atomic():
+        now = database_now()
+        recipient, problem = _recipient(to)
+        if not now - LONGEST <= since < now:
+            problem = f"Choose a time within the last {LONGEST.days} days."
+        addressee = to or "the alerts’ address"
+        if problem:
+            return _record(actor, refused(problem), addressee)
+        fields = {"kind": MessageKind.HANDOVER.value, "recipient": recipient}
+        if OutgoingMessage.objects.filter(**fields, created_at__gt=now - AGAIN).exists():
+            return already(f"It was sent to {addressee} a moment ago.")
+        queue.post(
+            kind=MessageKind.HANDOVER,
+            recipient=recipient,
+            arguments={"since": since.isoformat(), "by": actor.name},
+            key=f"handover {recipient} {now:%Y-%m-%dT%H:%M}",
+        )
+        return _record(actor, done(f"The hand-over is on its way to {addressee}."), addressee)
+
+
+def _recipient(to: str) -> tuple[str, str]:
+    """The email address, and what is wrong with the choice."""
+    if not to:
+        address = settings.CONFIG.alert_email
+        return address, "" if address else "Alerts have no email address: ALERT_EMAIL is empty."
+    user = may_operate().filter(username=to).first()
+    if user is None:
+        return "", f"{to[:60]} is not an operator’s account that is open."
+    return user.email, "" if user.email else f"The account {to} has no email address."
+
+
+def _record(actor: Actor, result: Result, addressee: str) -> Result:
+    audit.record(
+        actor=actor,
+        act="send handover",
+        target=f"handover to {addressee}",
+        result=result.message,
+        allowed=result.status is ResultStatus.DONE,
+    )
+    return result
