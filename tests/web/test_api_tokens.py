@@ -145,7 +145,15 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
     assert {name for name, scope in scopes.items() if scope == "operate"} == {
         *("resubmit_step", "skip_step", "pause_agent", "resume_agent"),
         *("decide", "report_event"),
-        *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "replay_submission"),
+        *(
+            "resubmit_order",
+            "retry_order",
+            "set_order_priority",
+            "edit_step",
+            "edit_order",
+            "preview_order_edit",
+            "replay_submission",
+        ),
         *("acknowledge_alert_group", "reopen_alert_group", "add_alert_group_note"),
         *("search_orders", "list_compensations", "list_set_aside", "get_order_details"),
         *("force_circuit", "unforce_circuit", "retry_outgoing_message"),

@@ -137,6 +137,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent"),
         *("list_decisions", "decide", "report_event"),
         *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "settle_step"),
+        *("edit_order", "preview_order_edit"),
         *("erase_customer", "replay_submission", "get_alert_group", "list_closed_alerts"),
         *("acknowledge_alert_group", "reopen_alert_group", "add_alert_group_note"),
         *("search_orders", "list_compensations", "list_set_aside", "get_order_details"),
