@@ -39,7 +39,7 @@ from tests.support.factories import make_alert, make_order
 OPERATIONS = ("get", "post", "delete")
 OPTIONAL_BODIES = {
     *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"),
-    *("resubmit_order", "retry_order", "replay_submission"),
+    *("resubmit_order", "retry_order", "replay_submission", "preview_order_edit"),
     *("acknowledge_alert_group", "reopen_alert_group"),
     *("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
     *("unforce_circuit", "retry_outgoing_message"),
