@@ -50,7 +50,7 @@ class AnalyseSample(OrderKind):
     name = "analyse-sample"
     label = "analysis"
     is_open_to_clients = True
-    fields = (Field(name="method", label="Method"),)
+    fields = (Field(name="method", label="Method"), Field(name="batch", label="Batch"))
     attributes = (Attribute(name="method", label="Method"), Attribute(name="batch", label="Batch"))
     customer_words = WORDS
     runbooks = RUNBOOKS
@@ -74,7 +74,7 @@ class AnalyseSample(OrderKind):
 
     @classmethod
     def read_field(cls, name: str, value: object) -> Any:
-        if name != "method":
+        if name not in ("method", "batch"):
             raise BadOrderError(f"{name} cannot be edited.", where=name)
         return read_text(value, name, LONGEST)
 
@@ -135,5 +135,6 @@ def steps(complete_by: float) -> tuple[Step, ...]:
         after=("review",),
         needs=(*INSTRUMENTS, "review"),
         complete_by=complete_by,
+        editable=("batch",),
     )
     return (*bookings, *analyses, review, publication)

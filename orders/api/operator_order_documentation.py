@@ -1,10 +1,22 @@
 """What the OpenAPI document says about the operators' acts on one order."""
 
+from typing import Any
+
 from drf_spectacular.utils import OpenApiParameter
 
-from orders.api.operator_documentation import STEP, act
-from orders.api.operator_order_requests import EditIn, ErasureIn, PriorityIn, RetryIn, SettlementIn
+from orders.api import operator_order_edit_representations as representations
+from orders.api.operator_documentation import DENIED, STEP, TAG, act
+from orders.api.operator_order_requests import (
+    EditIn,
+    ErasureIn,
+    OrderChangesIn,
+    OrderEditIn,
+    PriorityIn,
+    RetryIn,
+    SettlementIn,
+)
 from orders.api.operator_requests import ReasonIn
+from orders.api.problems import OPERATION_PROBLEMS
 from orders.fields.numbers import LARGEST_ID
 from orders.services.operators.order_erasure import WORD
 
@@ -48,6 +60,32 @@ EDIT_STEP = act(
         "request whose values are valid."
     ),
 )
+EDIT_ORDER = act(
+    "edit_order",
+    "Edit fields of an order",
+    OrderEditIn,
+    description=(
+        "`POST /api/v1/orders/{order_id}/edit/preview` lists the fields that may be edited, with their values, and "
+        "says what an edit would change. A new value is checked as that of a new order is. Every step that is still to "
+        "be done asks for the new values; what was already done, or is under way, stays as it is. An order in the "
+        "state `error` is resubmitted, and any other continues. It is refused if a field in `seen` has another value "
+        "by now, while it is unknown whether a failed step was done with the former value, and once money was reserved "
+        "or taken for another value. Repeating a request has no further effect. The audit log records each request "
+        "whose values are valid."
+    ),
+)
+PREVIEW_EDIT: dict[str, Any] = {
+    "operation_id": "preview_order_edit",
+    "summary": "Preview an edit of an order",
+    "description": (
+        "Says what `edit_order` would change, and changes nothing: what each step would ask for, and what the edit "
+        "comes too late for. Without `changes` it lists the fields that may be edited, and their values."
+    ),
+    "tags": TAG,
+    "request": OrderChangesIn,
+    "responses": {200: representations.OrderEditOut},
+    "extensions": {OPERATION_PROBLEMS: [DENIED, "not_found", "act_refused"]},
+}
 SETTLE_STEP = act(
     "settle_step",
     "Settle a step by hand",

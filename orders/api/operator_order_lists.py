@@ -133,6 +133,8 @@ def _acts(order: ConsoleOrder) -> Iterator[str]:
         yield "retry_order"
     if order.detail.order and not order.has_ended:
         yield "set_order_priority"
+    if order.can_edit:
+        yield "edit_order"
     if order.can_compensate:
         yield "compensate_order"
     if order.can_erase:

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from orders.api.fields import Choice, Text, Whole
-from orders.api.operator_requests import NeededReasonIn, ReasonIn
+from orders.api.operator_requests import ActIn, NeededReasonIn, ReasonIn
 
 DONE, NOT_DONE, COMPENSATED = "done", "not_done", "compensated"
 """What an operator can find to have become of a step."""
@@ -27,6 +27,22 @@ class PriorityIn(ReasonIn):
 
 class EditIn(ReasonIn):
     """`changes` are the new values of fields that the step lets operators edit, each of them whole.
+
+    `seen` are the values of some of them as you have read them. If one is different now, nothing is changed.
+    """
+
+    changes = serializers.DictField()
+    seen = serializers.DictField(required=False)
+
+
+class OrderChangesIn(ActIn):
+    """`changes` are the new values of fields of the order, each of them whole."""
+
+    changes = serializers.DictField(default=dict)
+
+
+class OrderEditIn(ReasonIn):
+    """`changes` are the new values of fields of the order, each of them whole.
 
     `seen` are the values of some of them as you have read them. If one is different now, nothing is changed.
     """

@@ -8,7 +8,7 @@ from rest_framework.exceptions import NotFound
 
 from orders.access.levels import ADMINISTER
 from orders.api import operator_order_documentation as documentation
-from orders.api.fields import MOST_UNKNOWN
+from orders.api.operator_order_edit_views import edit_step
 from orders.api.operator_order_requests import (
     COMPENSATED,
     DONE,
@@ -19,15 +19,12 @@ from orders.api.operator_order_requests import (
     SettlementIn,
 )
 from orders.api.operator_views import ActView
-from orders.api.problems import ProblemError, invalid, pointed
-from orders.api.requests import pointer
-from orders.business import BadOrderError
+from orders.api.problems import ProblemError
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.order_rows import lacks_step
 from orders.selectors.desk.set_aside import was_set_aside
 from orders.services.act_results import Result
-from orders.services.audit import Actor
-from orders.services.operators import editing, order_acts, order_erasure, settling
+from orders.services.operators import order_acts, order_erasure, settling
 from orders.vocabulary import TokenScope
 
 
@@ -79,26 +76,12 @@ class NamedStepAct(ActView):
         return url
 
 
-def _edit(
-    *, order_id: UUID, step: str, changes: dict[str, Any], actor: Actor, reason: str, seen: Any = None
-) -> Result:
-    try:
-        return editing.edit_and_resubmit(
-            order_id=order_id, step=step, changes=changes, seen=seen or {}, actor=actor, reason=reason
-        )
-    except BadOrderError as error:
-        raise invalid(str(error), pointer=f"/changes{pointer(error.where)}") from error
-    except editing.NotEditableError as error:
-        details = {"changes": dict.fromkeys(error.names[:MOST_UNKNOWN], "This cannot be edited.")}
-        raise ProblemError("validation_failed", errors=list(pointed(details))) from error
-
-
 @extend_schema_view(post=extend_schema(**documentation.EDIT_STEP))
 class StepEdit(NamedStepAct):
     """Edits what a failed step asks for, and resubmits it."""
 
     body = EditIn
-    act = staticmethod(_edit)
+    act = staticmethod(edit_step)
 
 
 def _settle(*, outcome: str, result: Any = None, **act: Any) -> Result:

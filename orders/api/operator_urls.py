@@ -7,6 +7,7 @@ from orders.api import operator_bulk_views as bulk_views
 from orders.api import operator_cause_views as cause_views
 from orders.api import operator_figure_views as figure_views
 from orders.api import operator_handover_views as handover_views
+from orders.api import operator_order_edit_views as order_edit_views
 from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
 from orders.api import operator_process_views as process_views
@@ -45,6 +46,8 @@ urlpatterns = [
     path(f"{ORDER}/resubmit", order_views.OrderResubmission.as_view(), name="order-resubmit"),
     path(f"{ORDER}/retry", order_views.OrderRetry.as_view(), name="order-retry"),
     path(f"{ORDER}/priority", order_views.OrderPriority.as_view(), name="order-priority"),
+    path(f"{ORDER}/edit", order_edit_views.OrderEdit.as_view(), name="order-edit"),
+    path(f"{ORDER}/edit/preview", order_edit_views.OrderEditPreview.as_view(), name="order-edit-preview"),
     path(f"{ORDER}/erase", order_views.OrderErasure.as_view(), name="order-erase"),
     path(f"{STEP}/edit", order_views.StepEdit.as_view(), name="step-edit"),
     path(f"{STEP}/settle", order_views.StepSettlement.as_view(), name="step-settle"),

@@ -177,7 +177,7 @@ class ActView(OperatorView):
         try:
             result = self.act(actor=actor(request), **target, **values)
         except NoSuchOrderError as error:
-            raise _problem_of_missing(target) from error
+            raise problem_of_missing(target) from error
         if result.status is ResultStatus.REFUSED:
             raise _refusal(result)
         return Response(
@@ -192,7 +192,7 @@ class ActView(OperatorView):
         """Raises `MissingScopeError` if what is asked for needs a scope beyond that of the view."""
 
 
-def _problem_of_missing(target: dict[str, Any]) -> Exception:
+def problem_of_missing(target: dict[str, Any]) -> Exception:
     """What is wrong with an act on an order that is not in the state store."""
     if "order_id" in target and order_exists(target["order_id"]):
         detail = "The order is not under way: it is still to be received, was set aside, or is archived."

@@ -25,6 +25,12 @@ def editable(workflow: str, version: int, step: str) -> tuple[Field, ...]:
     return tuple(fields[name] for name in declaration.editable)
 
 
+def order_fields(workflow: str) -> tuple[Field, ...]:
+    """Returns the fields of a workflow's orders that may be edited; none if this release does not have it."""
+    kind = registry.find_kind(workflow)
+    return tuple(kind.fields) if kind else ()
+
+
 def customer_editable(workflow: str, version: int, step: str) -> frozenset[str]:
     """Returns the fields that a customer may change while the step waits for her."""
     declaration = registry.find_step(workflow, version, step)

@@ -16,6 +16,7 @@ class FieldType(StrEnum):
     EMAIL = "email"
     ADDRESS = "address"
     COUNTRY = "country"
+    NUMBER = "number"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Turns submissions into orders of their kinds: validates them and inserts their rows (S2, S3)."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -130,7 +130,7 @@ def read_submission(submission: Submission) -> Reading:
         common = read_common(body)
         data = kind.read(data_of(body))
         profile = kind.profile(data, placed_at=common["placed_at"])
-        _check(profile)
+        check_profile(profile)
         return Draft(
             submission=submission,
             kind=kind,
@@ -147,7 +147,7 @@ def read_submission(submission: Submission) -> Reading:
         return FailedSubmission(submission=submission, workflow=kind.name, error=error)
 
 
-def _check(profile: Profile) -> None:
+def check_profile(profile: Profile) -> None:
     """Raises `BadOrderError` if a part of a profile does not fit its column. A title is cut instead."""
     texts = [("email", profile.email, LONGEST_EMAIL), ("title", profile.title[:LONGEST_TITLE], LONGEST_TITLE)]
     for name, text in profile.attributes.items():
@@ -264,7 +264,9 @@ def _customers(keys: set[int]) -> set[int]:
 
 def _insert_orders(drafts: Sequence[Draft]) -> None:
     Order.objects.bulk_create(map(_order, drafts))
-    OrderLine.objects.bulk_create(_lines(drafts))
+    OrderLine.objects.bulk_create(
+        line for draft in drafts for line in lines_of(draft.order_id, draft.profile)
+    )
 
 
 def _insert(drafts: Sequence[Draft]) -> None:
@@ -275,33 +277,40 @@ def _insert(drafts: Sequence[Draft]) -> None:
 
 
 def _order(draft: Draft) -> Order:
-    profile, value = draft.profile, draft.profile.value
     return Order(
         id=draft.order_id,
         customer_id=draft.customer_id,
         subject=draft.subject,
         reference=draft.words.reference,
         metadata=dict(draft.words.metadata) or None,
-        title=profile.title[:LONGEST_TITLE],
-        email=profile.email,
-        currency=value.currency if value else "",
-        total=value.amount if value else None,
-        attributes=[f"{name}={text}" for name, text in profile.attributes.items()],
         data=dict(draft.data),
         placed_at=draft.placed_at,
-        promised_by=profile.promised_by,
+        **columns_of(draft.profile),
     )
 
 
-def _lines(drafts: Iterable[Draft]) -> list[OrderLine]:
+def columns_of(profile: Profile) -> dict[str, Any]:
+    """The columns of an order that show its profile, but for its lines."""
+    value = profile.value
+    return {
+        "title": profile.title[:LONGEST_TITLE],
+        "email": profile.email,
+        "currency": value.currency if value else "",
+        "total": value.amount if value else None,
+        "attributes": [f"{name}={text}" for name, text in profile.attributes.items()],
+        "promised_by": profile.promised_by,
+    }
+
+
+def lines_of(order_id: UUID, profile: Profile) -> list[OrderLine]:
+    """The lines of an order, to be inserted."""
     return [
         OrderLine(
-            order_id=draft.order_id,
+            order_id=order_id,
             sku=line.sku,
             title=line.title,
             quantity=line.quantity,
             unit_price=line.unit_price,
         )
-        for draft in drafts
-        for line in draft.profile.lines
+        for line in profile.lines
     ]

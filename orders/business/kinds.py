@@ -82,7 +82,8 @@ class OrderKind:
     label: ClassVar[str] = ""
     """What people call such an order, in lower case: "print order". Its name, if it has none."""
     fields: ClassVar[Sequence[Field]] = ()
-    """What operators may edit. A step names those that its request has in `Step.editable`."""
+    """What operators may edit of an order: names in its data. A step names those that its request has, under the same
+    names, in `Step.editable`."""
     attributes: ClassVar[Sequence[Attribute]] = ()
     """What its orders are searched by, beside their id, title, email, value and lines."""
     customer_words: ClassVar[CustomerWords] = CustomerWords()
@@ -166,6 +167,15 @@ class OrderKind:
     def read_field(cls, name: str, value: object) -> Any:
         """Reads the new value of a field that an operator has edited, as strictly as `read`. Raises `BadOrderError`."""
         raise BadOrderError(f"{name} cannot be edited.", where=name)
+
+    @classmethod
+    def edit(cls, data: Json, changes: Json) -> Json:
+        """Returns an order's data with these new values of its fields, each of which `read_field` has read. Pure.
+
+        `read` then checks the whole, so a kind whose data hold what follows from a field, such as a total, computes
+        that here. Raises `BadOrderError`.
+        """
+        return {**data, **changes}
 
     @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:

@@ -1,10 +1,16 @@
-"""Editing what a failed step asks for: the form, the comparison to confirm, and the act."""
+"""Editing what a failed step asks for: the form, the comparison to confirm, and the act.
 
+The order's fields are edited instead (`orders.console.order_edit_views`), unless the step is an item, which has fields
+of its own, or nothing can be made of the order's data.
+"""
+
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.signing import BadSignature, dumps, loads
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
@@ -13,7 +19,7 @@ from orders.console.forms.step_request import EditForm, inputs
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page, step_named
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
-from orders.services.operators import editing
+from orders.services.operators import editing, order_editing
 from orders.services.operators.editing import Field
 from orders.services.order_lock import NoSuchOrderError
 
@@ -24,6 +30,9 @@ SEEN_SALT = "console.edit"
 def _ask_to_edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
     step_page, fields = _editable(order, step)
+    if step_page.can_edit and order_editing.has_fields_of(order_id, step, fields):
+        at = reverse("console:order-edit", args=[order_id])
+        return redirect(f"{at}?{urlencode({'step': step})}")
     form = EditForm(fields, initial=EditForm.initial_of(fields, step_page.request))
     return _form_page(request, order, step_page, form)
 

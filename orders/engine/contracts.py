@@ -46,7 +46,8 @@ Json: TypeAlias = Mapping[str, Any]
 class Step:
     """One step of a workflow: it has either an agent, which carries out an `operation`, or something it `waits_for`.
 
-    `data` picks what the agent needs out of the order's description, once, when the order is inserted.
+    `data` picks what the agent needs out of the order's data when the order is inserted, and again whenever they are
+    edited before the step is done. Pure.
     """
 
     name: str

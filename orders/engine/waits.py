@@ -86,9 +86,9 @@ class OutsideEvent:
 class Delay:
     """The step completes by itself, `seconds` after its turn has come, or at a moment that `until` picks.
 
-    `until` is a pure function of the step's own data, called when the order is inserted, and if it moves to another
-    version. It returns a time with its zone; in the past, the step completes at once. Raises `WorkflowError` unless
-    there is exactly one of the two.
+    `until` is a pure function of the step's own data, called when the order is inserted, and again if it is edited or
+    moves to another version before. It returns a time with its zone; in the past, the step completes at once. Raises
+    `WorkflowError` unless there is exactly one of the two.
     """
 
     seconds: float | None = None

@@ -18,6 +18,7 @@ ACTS = {
     "order-retry": "retry now",
     "order-priority": "set priority",
     "order-compensate": "compensate",
+    "order-edit": "edit order",
     "order-erase": "erase",
     "step-skip": "skip",
     "step-settle": "settle",

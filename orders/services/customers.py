@@ -22,6 +22,7 @@ from orders.selectors.tracked_orders import GUEST
 from orders.services import placing
 from orders.services.act_results import Result, ResultStatus
 from orders.services.cancelling import cancel_anywhere
+from orders.services.edited_orders import write_values
 from orders.services.order_lock import lock_order, release_order, reset_step
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
 
@@ -103,6 +104,7 @@ def resolve(
             )
         values = {name: read(row.workflow, name, value) for name, value in changes.items()}
         state_store.edit_request(step, values, keep_original=False)
+        write_values(order_id, values)
         reset = reset_step(step, row.goal)._replace(error=None)
         state_store.write_steps([StepWrite(reset, step.attempt)])
         if row.process_state != ProcessState.ERROR:

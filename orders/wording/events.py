@@ -13,6 +13,7 @@ from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.timeline import retry_after
 from orders.vocabulary import AlertKind, EventKind, Reason, WaitKind
+from orders.wording.order_edits import in_words
 from orders.wording.units import counted, duration
 
 LONGEST_QUOTE = 300
@@ -63,7 +64,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.COMPENSATED: "Cancelled: every step that had an effect is reversed",
     EventKind.ERROR: "The order went into Error, and operators were alerted{error}",
     EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
-    EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
+    EventKind.EDITED: "{subject} was edited ({fields}){following}{reason}",
     EventKind.HURRIED: "Step {step} will be retried now",
     EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
     EventKind.VERSION_CHANGED: "The order was moved from version {before} of its workflow to version {after}{reason}",
@@ -224,6 +225,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "before": _of(event, "before", "?"),
         "after": _of(event, "after", "?"),
         "fields": _fields(detail.get("after")),
+        "following": _following(event),
         "wait": wait,
         "client": f" from {shorten(detail['by'])}" if detail.get("by") else "",
         "queued": _queued(event),
@@ -300,6 +302,14 @@ def finding_text(detail: Mapping[str, Any]) -> str:
     """Returns what a remote service answered when it was asked. An unknown outcome brings its reason."""
     finding = FINDINGS.get(str(detail.get("finding")), "it is unknown")
     return f"{finding} ({shorten(detail['reason'])})" if detail.get("reason") else finding
+
+
+def _following(event: EventFacts) -> str:
+    """Which steps ask for something else since an edit; of a step that was edited, which others."""
+    steps = event.detail.get("steps")
+    if not isinstance(steps, list) or not steps:
+        return ""
+    return f", which {'also ' if event.step else ''}changes {in_words(map(str, steps))}"
 
 
 def _fields(after: object) -> str:

@@ -57,7 +57,7 @@ ROOMS = {
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
     "orders.business": (
         *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
-        *("orders.engine.intakes", "orders.engine.moving"),
+        *("orders.engine.intakes", "orders.engine.moving", "orders.engine.parking"),
         *(
             "orders.engine.channels.many_submissions",
             "orders.engine.channels.submissions",
@@ -97,7 +97,8 @@ ROOMS = {
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
         *("orders.engine.moving", "orders.engine.results"),
-        *("orders.outbox", "orders.access", "orders.business", "orders.wording.cancelling"),
+        *("orders.outbox", "orders.access", "orders.business"),
+        *("orders.wording.cancelling", "orders.wording.order_edits"),
         *("orders.webhooks", "sasweb.webhook_signatures"),
     ),
     "orders.outbox": (

@@ -2,6 +2,7 @@
 
 from tests.mutants.branches import BRANCHES
 from tests.mutants.declines import DECLINES
+from tests.mutants.edits import EDITS
 from tests.mutants.feeds import FEEDS
 from tests.mutants.keys import KEYS
 from tests.mutants.known_reads import KNOWN_READS
@@ -254,6 +255,7 @@ MUTANTS = (
     *TERMINAL,
     *WAITS,
     *DECLINES,
+    *EDITS,
     *BRANCHES,
     *MOVES,
     *WATCHDOG,

@@ -60,7 +60,8 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (None, "admin"),
     ),
     **dict.fromkeys(
-        ("order-compensate", "step-decide-confirmed", "step-skip", "step-edit"), ("operator", "operator")
+        ("order-compensate", "order-edit", "step-decide-confirmed", "step-skip", "step-edit"),
+        ("operator", "operator"),
     ),
     "step-settle": ("admin", "admin"),
     "order-erase": ("admin", "admin"),

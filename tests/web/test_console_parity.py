@@ -24,6 +24,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "order-retry": ("retry_order",),
     "order-priority": ("set_order_priority",),
     "order-compensate": ("compensate_order",),
+    "order-edit": ("preview_order_edit", "edit_order"),
     "order-erase": ("erase_customer",),
     "decisions": ("list_decisions",),
     "step-decide": ("decide",),

@@ -197,7 +197,7 @@ def test_the_details_of_an_order_say_what_may_be_done(viewer: APIClient) -> None
     order = in_error()
     body = details(viewer, order.pk)
     assert (body["process"]["state"], body["process"]["standing"]["kind"]) == ("error", "error")
-    assert body["acts"] == ["resubmit_order", "set_order_priority", "compensate_order"]
+    assert body["acts"] == ["resubmit_order", "set_order_priority", "edit_order", "compensate_order"]
     assert (body["alert"]["code"], body["queued"], body["set_aside"]) == ("no_route", None, None)
     step = next(step for step in body["steps"] if step["name"] == "create-shipment")
     assert step["id"] == step_of(order, "create-shipment").pk

@@ -2,13 +2,16 @@
 
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
 from examples.lab.samples import register
 from examples.lab.standin import Laboratory
+from examples.lab.workflows import AnalyseSample, steps
 from orders.agents import Refused, Transient
+from orders.business import BadOrderError
 from orders.testing import EndedOrder, LostAnswer, run_to_end
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,6 +28,17 @@ TAKEN_BACK = {"instruments cancel": 2, "analyses void": 2}
 
 def a_sample() -> UUID:
     return register(code="S-1", method="chromatography", batch="B-7")
+
+
+def test_an_edited_method_reaches_both_analyses_and_an_edited_batch_the_report() -> None:
+    data = {"sample": "S-1", "method": "chromatography", "batch": "B-7"}
+    new = {"method": AnalyseSample.read_field("method", "staining"), "batch": "B-8"}
+    edited = AnalyseSample.read(AnalyseSample.edit(data, new))
+    differing = {step.name for step in steps(30.0) if step.data(edited) != step.data(data)}
+    assert differing == {"spectrometry", "microscopy", "report"}
+    assert AnalyseSample.profile(edited, placed_at=datetime.now(UTC)).title == "S-1, staining"
+    with pytest.raises(BadOrderError, match="sample cannot be edited"):
+        AnalyseSample.read_field("sample", "S-2")
 
 
 def effects(laboratory: Laboratory) -> Counter[str]:

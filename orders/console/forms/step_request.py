@@ -1,6 +1,6 @@
-"""The form with which an operator edits what a step asks for, built from the types of its editable fields."""
+"""The form with which an operator edits fields of an order, or of a step's request, built from the fields' types."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -15,7 +15,10 @@ LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
 
 
 class EditForm(forms.Form):
-    """A form field for each input of `fields`, and the reason. The parts of an address are named `ship_to.city` etc."""
+    """A form field for each input of `fields`, and the reason. The parts of an address are named `ship_to.city` etc.
+
+    The inputs in `blank` may stay empty.
+    """
 
     def __init__(
         self,
@@ -23,12 +26,14 @@ class EditForm(forms.Form):
         data: QueryDict | None = None,
         *,
         initial: dict[str, str] | None = None,
+        blank: Collection[str] = (),
     ) -> None:
         super().__init__(data, initial=initial, label_suffix="")
         self._editable = fields
         for field in fields:
             for name, part in inputs(field):
                 self.fields[name] = _form_field(part)
+                self.fields[name].required = name not in blank
         self.fields["reason"] = Reason()
 
     @staticmethod
@@ -39,7 +44,7 @@ class EditForm(forms.Form):
             value = values.get(field.name)
             for name, part in inputs(field):
                 text = value.get(part.name, "") if isinstance(value, Mapping) else value
-                initial[name] = text if isinstance(text, str) else ""
+                initial[name] = str(text) if isinstance(text, str | int) else ""
         return initial
 
     def changes(self) -> dict[str, Any]:
@@ -53,6 +58,15 @@ class EditForm(forms.Form):
             for field in self._editable
         }
 
+    def changed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns those fields of a valid form that differ from these values, whole."""
+        typed = self.changes()
+        return {
+            field.name: typed[field.name]
+            for field in self._editable
+            if self.initial_of([field], typed) != self.initial_of([field], values)
+        }
+
 
 def inputs(field: Field) -> list[tuple[str, Field]]:
     """Returns the inputs that a field needs, with their names."""
@@ -60,6 +74,8 @@ def inputs(field: Field) -> list[tuple[str, Field]]:
 
 
 def _form_field(field: Field) -> forms.Field:
+    if field.type is FieldType.NUMBER:
+        return forms.IntegerField(label=field.label, widget=text_input(inputmode="numeric"))
     if field.type is FieldType.COUNTRY:
         return forms.ChoiceField(label=field.label, choices=countries.choices, widget=select())
     return forms.CharField(

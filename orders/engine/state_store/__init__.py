@@ -18,6 +18,7 @@ from orders.engine.state_store.claims import (
     send_lock,
     unannounced,
 )
+from orders.engine.state_store.edits import NewRequest, requests_of, rewrite_requests
 from orders.engine.state_store.events import last_call_failures, record_events
 from orders.engine.state_store.reads import (
     compensation_reasons,
@@ -39,6 +40,7 @@ from orders.engine.state_store.writes import (
 )
 
 __all__ = [
+    "NewRequest",
     "add_items",
     "any_supported",
     "claim",
@@ -59,6 +61,8 @@ __all__ = [
     "record_events",
     "reporting_conflicts",
     "request_of",
+    "requests_of",
+    "rewrite_requests",
     "send_claim",
     "send_lock",
     "send_step_writes",

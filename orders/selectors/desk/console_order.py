@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from orders.business.editing import order_fields
 from orders.fields.email import ERASED
 from orders.models import Alert, StepState
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
@@ -93,6 +94,14 @@ class ConsoleOrder:
         if order is not None:
             return order.goal != Goal.COMPENSATE and detail.archived is None
         return detail.set_aside is not None
+
+    @property
+    def can_edit(self) -> bool:
+        """Whether fields of it may be edited: it is outside the archive, under way or in Error, and has such fields."""
+        order = self.detail.order
+        if order is None or self.has_ended or self.detail.archived is not None:
+            return False
+        return order.goal == Goal.COMPLETE and bool(order_fields(order.workflow))
 
     @property
     def has_ended(self) -> bool:

@@ -1,6 +1,7 @@
 """What operators' acts on one order share: the lock, the entry in the audit log, and how the order continues."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -20,10 +21,26 @@ from orders.wording.cancelling import REVERSED
 Work = Callable[[ProcessRow, list[StepRow]], Result]
 
 
+@dataclass(kw_only=True)
+class Values:
+    """What the audit log keeps of an act beside the states: values before and after it, which the work fills in."""
+
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+
+
 def act_on(
-    act: str, work: Work, *, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None
+    act: str,
+    work: Work,
+    *,
+    order_id: UUID,
+    actor: Actor,
+    reason: str = "",
+    step: str | None = None,
+    values: Values | None = None,
 ) -> Result:
     """Locks an order, runs `work`, and records the act in the audit log, even if it was refused, in one transaction."""
+    audited = values or Values()
     with transaction.atomic():
         row, steps = lock_order(order_id)
         result = work(row, steps)
@@ -34,8 +51,8 @@ def act_on(
             result=result.message,
             reason=reason,
             allowed=result.status is not ResultStatus.REFUSED,
-            before=_state(row, steps, step),
-            after=_state(*lock_order(order_id), step),
+            before=_state(row, steps, step) | audited.before,
+            after=_state(*lock_order(order_id), step) | audited.after,
         )
     return result
 

@@ -1,17 +1,24 @@
-"""Edits the request of a failed step and retries it. See `orders.services.operators.order_acts`."""
+"""Edits the order's fields that a failed step asks for, and retries it. See `orders.services.operators.order_editing`.
 
-from collections.abc import Mapping, Sequence
+An item of a list has fields of its own, and an order from before there were data has none: of those only what the step
+asks for is edited.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from orders.business import editing
 from orders.business.fields import Field, FieldType
+from orders.business.order_edits import CannotEditError, Following, UnreadableDataError, plan_edit
 from orders.engine import state_store
+from orders.engine.branches import is_item
 from orders.engine.rows import ProcessRow, StepRow
-from orders.engine.state_store.writes import StepWrite
 from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
+    Values,
     act_on,
     add_event,
     already,
@@ -20,19 +27,11 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
+from orders.services.operators.order_editing import NotEditableError, read_stored, try_again, write
 from orders.services.order_changes import resubmit_order
-from orders.services.order_lock import release_order, reset_step
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
 __all__ = ["Field", "FieldType", "NotEditableError", "edit_and_resubmit", "editable_fields"]
-
-
-class NotEditableError(ValueError):
-    """Raised when fields that cannot be edited, `names`, are to be changed. Its text is one sentence."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(f"{', '.join(names)} cannot be edited.")
-        self.names = names
 
 
 def editable_fields(*, workflow: str, version: int, step: str) -> tuple[Field, ...]:
@@ -49,11 +48,12 @@ def edit_and_resubmit(
     actor: Actor,
     reason: str = "",
 ) -> Result:
-    """Changes fields of a failed step's request, keeps the original, and resubmits the order.
+    """Changes the order's fields that a failed step asks for, keeps the original, and resubmits the order.
 
-    `changes` are the new values and `seen` the values that the operator saw, both by fields that the step's declaration
-    names as editable. Refused while the step's outcome is unknown. Raises `NoSuchOrderError`, `NotEditableError`, and
-    `BadOrderError` for a value that a field cannot take.
+    `changes` are the new values and `seen` the values that the operator saw in the step's request, both by fields that
+    the step's declaration names as editable. Other steps that are still to be done, and take these fields, ask for the
+    new values, too. Refused while the step's outcome is unknown, and when `order_editing.edit_order` is. Raises
+    `NoSuchOrderError`, `NotEditableError`, and `BadOrderError` for a value that a field cannot take.
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
@@ -71,12 +71,40 @@ def edit_and_resubmit(
         changed = {name: value for name, value in new.items() if old.get(name) != value}
         if not changed:
             return refused("There are no changes. Resubmit the step as it is.")
-        state_store.edit_request(failed, changed, keep_original=True)
-        before = {name: old.get(name) for name in changed}
-        add_event(row, EventKind.EDITED, failed, actor, reason, {"before": before, "after": changed})
+        try:
+            others = _edit(row, steps, failed, changed)
+        except CannotEditError as error:
+            return refused(str(error))
+        values.before, values.after = {name: old.get(name) for name in changed}, changed
+        detail = {"before": values.before, "after": changed, **({"steps": others} if others else {})}
+        add_event(row, EventKind.EDITED, failed, actor, reason, detail)
         return _resubmit_edited(row, failed, actor, reason)
 
-    return act_on("edit and resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step)
+    values = Values()
+    return act_on(
+        "edit and resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step, values=values
+    )
+
+
+def _edit(row: ProcessRow, steps: list[StepRow], failed: StepRow, changed: Mapping[str, Any]) -> list[str]:
+    """Writes new values of a step's fields, and of the order's. Returns the names of the other steps that follow.
+
+    Raises `CannotEditError` if the order cannot be edited like this.
+    """
+    order = None if is_item(failed.name) else read_stored(row.order_id, row.workflow, row.version)
+    try:
+        edit = plan_edit(order, changed) if order is not None else None
+    except UnreadableDataError:
+        edit = None
+    if edit is None:
+        state_store.edit_request(failed, changed, keep_original=True)
+        return []
+    own = next((step for step in edit.following if step.step == failed.name), None)
+    request = state_store.request_of(failed)
+    own_edit = Following(failed.name, request, {**(own.after if own else request), **changed}, None)
+    others = [step for step in edit.following if step is not own]
+    write(row.order_id, steps, replace(edit, following=[*others, own_edit]))
+    return [step.step for step in others]
 
 
 def _why_not_edit(row: ProcessRow, step: StepRow | None, new: Mapping[str, Any]) -> Result | None:
@@ -102,8 +130,5 @@ def _resubmit_edited(row: ProcessRow, step: StepRow, actor: Actor, reason: str) 
     if row.process_state == ProcessState.ERROR:
         result = resubmit_order(order_id=row.order_id, by=actor.name, reason=reason)
         return done(f"Edited {step.name}. {result.message}")
-    reset = reset_step(step, row.goal)._replace(error=None, sent_at=None)
-    forgiven = row.failure_count - step.failure_count - step.compensation_failure_count
-    state_store.write_steps([StepWrite(reset, step.attempt)])
-    release_order(row._replace(failure_count=forgiven), by=actor.name, resolution="edited")
+    try_again(row, [step], actor)
     return done(f"Edited {step.name}. It will be tried again.")

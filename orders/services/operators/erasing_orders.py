@@ -90,7 +90,8 @@ def find_orders(email: str, accounts: Sequence[int]) -> list[tuple[UUID, bool]]:
 
 
 def find_names(email: str, accounts: Sequence[int]) -> set[str]:
-    """What names a customer in the orders that are not erased yet, as their kinds say: her name and street, say."""
+    """What names a customer in the orders that are not erased yet, as their kinds say: her name and street, say; also
+    what they were before an operator edited them."""
     # An order from before there were data has the same parts as columns.
     paths = sorted({path for kind in registry.kinds() for path in kind.personal})
     rows = fetch(
@@ -100,6 +101,13 @@ def find_names(email: str, accounts: Sequence[int]) -> set[str]:
              UNION ALL
             SELECT coalesce(nullif(document #> '{{order,data}}', 'null'), document -> 'order')
               FROM orders_archivedorder WHERE order_id IN (SELECT id FROM hers)
+             UNION ALL
+            SELECT detail -> 'before' FROM orders_event
+             WHERE kind = 'edited' AND order_id IN (SELECT id FROM hers)
+             UNION ALL
+            SELECT event #> '{{detail,before}}'
+              FROM orders_archivedorder, jsonb_array_elements(document -> 'events') AS event
+             WHERE order_id IN (SELECT id FROM hers) AND event ->> 'kind' = 'edited'
         )
         SELECT DISTINCT data #>> string_to_array(path, '.') FROM data, unnest(%(paths)s::text[]) AS paths (path)
         """,

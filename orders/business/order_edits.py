@@ -1,0 +1,270 @@
+"""What an edit of an order's fields changes: its data, its profile, and what each of its steps asks for. Pure.
+
+What a step that is still to be done asks for is made anew. One that has begun keeps what it asked for, and so does
+money that was reserved or taken. Everything is compared as this release computes it from the data before and after, so
+what the edit does not touch stays as it is stored, whatever an earlier release has made of it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from orders.business import registry
+from orders.business.intake import check_profile
+from orders.business.kinds import OrderKind, Profile
+from orders.business.reading import BadOrderError
+from orders.engine import parking
+from orders.engine.branches import Facts, declared_name, is_item, items_of
+from orders.engine.contracts import Json, Step, Workflow
+from orders.engine.moving import HAS_BEGUN, LONGEST_ERROR
+from orders.engine.runtime.text import keepable_json, strict_json
+from orders.fields.money import Money
+from orders.vocabulary import Outcome, StepStatus
+
+OPEN = (StepStatus.NOT_STARTED.value, StepStatus.FAILED.value)
+"""The states of a step that is still to be done."""
+
+
+class CannotEditError(ValueError):
+    """Raised when an order cannot be edited like this. Its text says why and what to do, for an operator."""
+
+
+class UnreadableDataError(CannotEditError):
+    """Raised when this release cannot make anything of an order's data, whatever is edited."""
+
+
+class StoredOrder(NamedTuple):
+    """What an edit starts from. `results` are those of the completed steps, by their names."""
+
+    workflow: str
+    version: int
+    data: Json
+    placed_at: datetime
+    steps: "Sequence[StoredStep]"
+    results: Json
+
+
+class StoredStep(NamedTuple):
+    """A step as it is stored."""
+
+    name: str
+    state: str
+    outcome: str
+    request: Json
+
+
+class FieldChange(NamedTuple):
+    """A field that the edit changes."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+class Following(NamedTuple):
+    """A step that asks for something else after the edit: its whole request. A delay may then last until another time,
+    `awaits_until`."""
+
+    step: str
+    before: Json
+    after: Json
+    awaits_until: datetime | None
+
+
+class Staying(NamedTuple):
+    """A step that the edit comes too late for. `request` is the part of its request that would be different."""
+
+    step: str
+    state: str
+    outcome: str
+    request: Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderEdit:
+    """What an edit changes. `profiles` are what people see of the order before and after."""
+
+    kind: type[OrderKind]
+    fields: Sequence[FieldChange]
+    data: Json
+    profiles: tuple[Profile, Profile]
+    following: Sequence[Following]
+    staying: Sequence[Staying]
+
+    @property
+    def before(self) -> dict[str, Any]:
+        """The former values of the fields that change."""
+        return {field.name: field.before for field in self.fields}
+
+    @property
+    def after(self) -> dict[str, Any]:
+        """Their new values."""
+        return {field.name: field.after for field in self.fields}
+
+
+def plan_edit(order: StoredOrder, changes: Mapping[str, Any]) -> OrderEdit:
+    """Says what new values of fields would change.
+
+    Raises `BadOrderError` for a value that an order of this kind could not have been placed with, and `CannotEditError`
+    if the order cannot be edited like this now.
+    """
+    kind = registry.find_kind(order.workflow)
+    workflow = registry.workflows().get((order.workflow, order.version))
+    if kind is None or workflow is None:
+        raise UnreadableDataError(
+            f"This release has no workflow {order.workflow!r} in version {order.version}."
+        )
+    new = {name: kind.read_field(name, value) for name, value in changes.items()}
+    data = _edited(kind, order.data, new)
+    profiles = _profiles(kind, order, data)
+    edit = OrderEdit(
+        kind=kind,
+        fields=[
+            FieldChange(name, order.data.get(name), data.get(name))
+            for name in new
+            if order.data.get(name) != data.get(name)
+        ],
+        data=data,
+        profiles=profiles,
+        following=list(_following(order, workflow, data)),
+        staying=list(_staying(order, workflow, data)),
+    )
+    _check_known(edit)
+    _check_money(edit, order, workflow)
+    return edit
+
+
+def _edited(kind: type[OrderKind], stored: Json, new: Json) -> Json:
+    """The order's data with these new values, as strictly read as a new order's.
+
+    What this release does not read stays as it is stored: the steps of an earlier version may need it.
+    """
+    try:
+        present = _as_stored(kind.read(stored))
+    except Exception as error:
+        raise UnreadableDataError(f"This release cannot read the order's data: {_short(error)}.") from error
+    try:
+        read = _as_stored(kind.read(kind.edit(stored, new)))
+    except BadOrderError:
+        raise
+    except Exception as error:
+        raise CannotEditError(f"The order cannot be edited like this: {_short(error)}.") from error
+    return patched(stored, present, read)
+
+
+def patched(stored: Json, before: Json, after: Json) -> Json:
+    """`stored` with what differs between `before` and `after`."""
+    same = {name: value for name, value in stored.items() if name in after or name not in before}
+    return same | {
+        name: value for name, value in after.items() if name not in before or before[name] != value
+    }
+
+
+def _profiles(kind: type[OrderKind], order: StoredOrder, data: Json) -> tuple[Profile, Profile]:
+    try:
+        before, after = (kind.profile(each, placed_at=order.placed_at) for each in (order.data, data))
+    except Exception as error:
+        raise UnreadableDataError(
+            f"What people see of the order cannot be read from its data: {_short(error)}."
+        ) from error
+    check_profile(after)
+    return before, after
+
+
+def _following(order: StoredOrder, workflow: Workflow, data: Json) -> Iterator[Following]:
+    for step, declared, before, after in _affected(order, workflow, data):
+        if _is_to_be_done(step):
+            request = patched(step.request, before, after)
+            if request != step.request:
+                moment = parking.fixed_moment(declared, request)
+                yield Following(step.name, step.request, request, moment)
+
+
+def _staying(order: StoredOrder, workflow: Workflow, data: Json) -> Iterator[Staying]:
+    for step, _, before, after in _affected(order, workflow, data):
+        if not _is_to_be_done(step) and step.state != StepStatus.SKIPPED:
+            differing = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+            request = {name: step.request.get(name, before.get(name)) for name in differing}
+            yield Staying(step.name, step.state, step.outcome, request)
+
+
+def _affected(
+    order: StoredOrder, workflow: Workflow, data: Json
+) -> Iterator[tuple[StoredStep, Step, Json, Json]]:
+    """The steps whose data differ, with these data before and after. A list's items belong to the step itself."""
+    for step in order.steps:
+        declared = workflow.find_step(step.name)
+        if declared is None:
+            raise UnreadableDataError(
+                f"This release has no step {step.name!r} in this version of the workflow."
+            )
+        if is_item(step.name) or (declared.each is not None and step.state == StepStatus.NOT_STARTED):
+            continue  # items are listed when the step's turn comes, from the data as they are then
+        try:
+            before, after = (_asked(declared, order, each) for each in (order.data, data))
+        except Exception as error:
+            raise UnreadableDataError(
+                f"What step {step.name} asks for cannot be read from the order's data: {_short(error)}."
+            ) from error
+        if before != after:
+            yield step, declared, before, after
+
+
+def _asked(declared: Step, order: StoredOrder, data: Json) -> Json:
+    """What a step asks for with these data, as it is stored."""
+    if declared.each is not None:
+        return {"items": items_of(declared.each, declared.name, Facts(data, order.results))}
+    request: Json = _as_stored(declared.data(data))
+    return request
+
+
+def _is_to_be_done(step: StoredStep) -> bool:
+    """Whether nothing has been done for a step, and nothing is under way."""
+    return step.state in OPEN and step.outcome not in HAS_BEGUN
+
+
+def _check_known(edit: OrderEdit) -> None:
+    """Raises `CannotEditError` if a failed step may have been done with the former values."""
+    for step in edit.staying:
+        if step.state == StepStatus.FAILED and step.outcome == Outcome.UNKNOWN:
+            raise CannotEditError(
+                f"It is unknown whether {step.step} was done. Settle it first, or it could be done twice."
+            )
+
+
+def _check_money(edit: OrderEdit, order: StoredOrder, workflow: Workflow) -> None:
+    """Raises `CannotEditError` if money that was reserved or taken, or may have been, would not fit the order."""
+    begun = [step for step in order.steps if not _is_to_be_done(step) and step.state != StepStatus.SKIPPED]
+    staying = {declared_name(step.step) for step in edit.staying}
+    before, after = (profile.value for profile in edit.profiles)
+    for step in begun:
+        declared = workflow.step_of(step.name)
+        if not (declared.takes_value or declared.reserves_value):
+            continue
+        verb = "taken" if declared.takes_value else "reserved"
+        has = f"has {verb}" if step.outcome == Outcome.DONE else f"may have {verb}"
+        if before != after:
+            raise CannotEditError(
+                f"The order's value cannot be changed from {_sum(before)} to {_sum(after)}, because {step.name} {has} "
+                "it already. Cancel the order, and have it placed again."
+            )
+        if declared.name in staying:
+            raise CannotEditError(
+                f"{step.name} {has} the order's value already, and an edit does not change how. Leave that field as "
+                "it is, or cancel the order and have it placed again."
+            )
+
+
+def _sum(value: Money | None) -> str:
+    return f"{value.figures} {value.currency}" if value is not None else "nothing"
+
+
+def _as_stored(value: Any) -> Any:
+    """A value as it comes back from the database."""
+    return json.loads(strict_json(keepable_json(dict(value))))
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]

@@ -1,0 +1,110 @@
+"""Editing an order's fields: the form, the comparison of what its steps will ask for, and the act."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.core.signing import BadSignature, dumps, loads
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from orders.access.levels import OPERATE
+from orders.business.order_edits import OrderEdit
+from orders.console.flash import show_result
+from orders.console.forms.step_request import EditForm
+from orders.console.guards import act, actor, ask_then_act, needs
+from orders.console.order_lookup import read_page
+from orders.selectors.desk.console_order import ConsoleOrder
+from orders.services.act_results import ResultStatus
+from orders.services.operators import editing, order_editing
+from orders.services.operators.order_editing import EditableOrder
+from orders.wording.order_edits import compare_edit, staying_sentences
+
+SEEN_SALT = "console.edit-order"
+"""The salt of the signed values that an operator saw before she edited them."""
+
+
+def _ask_to_edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
+    order, editable = _editable(request, order_id)
+    form = EditForm(editable.fields, initial=EditForm.initial_of(editable.fields, editable.values))
+    return _form_page(request, order, form, why_not=editable.why_not)
+
+
+def _editable(request: HttpRequest, order_id: UUID) -> tuple[ConsoleOrder, EditableOrder]:
+    """The order and its fields, first those of the step that the url names. Raises `Http404` if it has none."""
+    order = read_page(order_id)
+    facts = order.detail.order
+    if facts is None or order.detail.archived is not None:
+        raise Http404
+    editable = order_editing.editable_order(order_id)
+    own = editing.editable_fields(
+        workflow=facts.workflow, version=facts.version, step=request.GET.get("step", "")
+    )
+    fields = sorted(editable.fields, key=lambda field: field not in own)
+    return order, editable._replace(fields=tuple(fields))
+
+
+def _form_page(
+    request: HttpRequest, order: ConsoleOrder, form: EditForm, *, why_not: str = "", status: int = 200
+) -> HttpResponse:
+    context = {"console_order": order, "form": form, "why_not": why_not}
+    return render(request, "console/orders/edit_order.html", context, status=status)
+
+
+@act(OPERATE)
+def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
+    """Checks the form and shows the comparison; with `confirm`, edits the order."""
+    order, editable = _editable(request, order_id)
+    form = EditForm(editable.fields, request.POST, blank=_blank(editable))
+    if editable.why_not:
+        return _form_page(request, order, form, why_not=editable.why_not, status=422)
+    if not form.is_valid() or request.POST.get("back"):
+        return _form_page(request, order, form, status=200 if form.is_valid() else 422)
+    try:
+        seen = loads(request.POST.get("seen", ""), salt=SEEN_SALT) if request.POST.get("confirm") else None
+    except BadSignature:
+        seen = None
+    try:
+        if seen is None:
+            edit = order_editing.preview(order_id=order_id, changes=form.changed(editable.values))
+            return _comparison_page(request, order, form, edit, editable)
+        changes = form.changed(seen)
+        result = order_editing.edit_order(
+            order_id=order_id,
+            changes=changes,
+            seen={name: seen.get(name) for name in changes},
+            actor=actor(request),
+            reason=form.cleaned_data["reason"],
+        )
+    except ValueError as error:
+        form.add_error(None, str(error))
+        return _form_page(request, order, form, status=422)
+    if result.status is ResultStatus.REFUSED:
+        form.add_error(None, result.message)
+        return _form_page(request, order, form, status=422)
+    show_result(request, result)
+    return redirect("console:order", order_id)
+
+
+def _blank(editable: EditableOrder) -> Sequence[str]:
+    """The inputs that may stay empty, because they are."""
+    return [name for name, text in EditForm.initial_of(editable.fields, editable.values).items() if not text]
+
+
+def _comparison_page(
+    request: HttpRequest, order: ConsoleOrder, form: EditForm, edit: OrderEdit, editable: EditableOrder
+) -> HttpResponse:
+    context = {
+        "console_order": order,
+        "comparison": compare_edit(edit),
+        "staying": staying_sentences(edit),
+        "differs": bool(edit.fields),
+        "typed": [(name, form.data.get(name, "")) for name in form.fields],
+        "seen": dumps(dict(editable.values), salt=SEEN_SALT),
+        "is_in_error": order.can_resubmit,
+    }
+    return render(request, "console/orders/edit_order_comparison.html", context)
+
+
+edit = ask_then_act(needs(OPERATE, require_safe(_ask_to_edit)), _edit)
+"""Shows the form of an order's fields, then the comparison, and edits the order when that is confirmed."""

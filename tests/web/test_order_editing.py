@@ -1,0 +1,143 @@
+"""Editing an order in the console and in the API: the form, the comparison, and the act (O2)."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from orders.models import AuditEntry, Order, OrderProcess
+from orders.vocabulary import TokenScope
+from tests.services.edited_orders import DECLINED, GOUDA, a_placed_order, requests_of
+from tests.services.operated_orders import BEFORE_SHIPMENT
+from tests.support.order_bodies import DELFT, EMAIL
+from tests.support.people import api_client, person, token_of
+from tests.support.roles import everything, history, stored
+from tests.web.conftest import Desk
+from tests.web.helpers import assert_problem, mistakes
+
+pytestmark = pytest.mark.django_db
+TYPED = {
+    "payment_method": "card_ok",
+    "email": EMAIL,
+    **{f"ship_to.{part}": value for part, value in GOUDA.items()},
+}
+"""The form with another address."""
+
+
+@pytest.fixture
+def operator() -> APIClient:
+    return api_client(token_of(person("operator"), TokenScope.OPERATE))
+
+
+def in_error() -> OrderProcess:
+    return a_placed_order({**BEFORE_SHIPMENT, "create-shipment": DECLINED}, process_state="error")
+
+
+def place(order: OrderProcess) -> str:
+    return f"/console/orders/{order.pk}/edit/"
+
+
+def test_the_comparison_says_which_steps_ask_for_what_and_changes_nothing(desk: Desk) -> None:
+    order = in_error()
+    client, before = desk("operator"), everything(order)
+    form = client.get(place(order)).content.decode()
+    assert 'value="Delft"' in form and f'value="{EMAIL}"' in form and 'name="lines' not in form
+    page = client.post(place(order), TYPED).content.decode()
+    for step in ("create-shipment", "send-confirmation"):
+        assert f"What {step} asks for" in page
+    assert "What capture-payment asks for" not in page
+    assert "<del>Ada, Lane 1, Delft, 2611, NL</del>" in page
+    assert "<ins>Ada, Markt 1, Gouda, 2801, NL</ins>" in page
+    assert "Save and resubmit" in page
+    assert everything(order) == before and history(order) == []
+
+
+def test_a_confirmed_edit_is_saved_and_an_order_in_error_resubmitted(desk: Desk) -> None:
+    order = in_error()
+    client = desk("operator")
+    compared = client.post(place(order), TYPED)
+    confirmed = {**TYPED, "confirm": "1", "seen": compared.context["seen"], "reason": "she moved"}
+    page = client.post(place(order), confirmed, follow=True).content.decode()
+    assert "Edited the order. Resubmitted create-shipment." in page
+    assert "The order was edited (ship_to), which changes create-shipment and send-confirmation" in page
+    assert requests_of(order)["send-confirmation"]["ship_to"] == GOUDA
+    assert stored(order).process_state == "pending"
+    assert AuditEntry.objects.get(act="edit order").reason == "she moved"
+
+
+def test_what_was_typed_is_kept_by_a_mistake_by_going_back_and_by_somebody_elses_edit(desk: Desk) -> None:
+    order = in_error()
+    client = desk("operator")
+    wrong = client.post(place(order), {**TYPED, "email": "nobody", "ship_to.city": "Breda"})
+    assert wrong.status_code == 422 and 'value="Breda"' in wrong.content.decode()
+    back = client.post(place(order), {**TYPED, "back": "1"})
+    assert back.status_code == 200 and 'value="Gouda"' in back.content.decode()
+    seen = client.post(place(order), TYPED).context["seen"]
+    other = {**TYPED, "ship_to.city": "Breda", "confirm": "1", "seen": seen}
+    desk("operator").post(place(order), other)
+    late = client.post(place(order), {**TYPED, "confirm": "1", "seen": seen})
+    page = late.content.decode()
+    assert (
+        late.status_code == 422 and "Somebody else has edited this order" in page and 'value="Gouda"' in page
+    )
+    assert Order.objects.get(pk=order.pk).data["ship_to"]["city"] == "Breda"
+
+
+def test_what_an_edit_comes_too_late_for_is_said_before_it_is_confirmed(desk: Desk) -> None:
+    order = a_placed_order({**BEFORE_SHIPMENT, "create-shipment": "completed"})
+    page = desk("operator").post(place(order), TYPED).content.decode()
+    assert "create-shipment was already done with “Ada, Lane 1, Delft, 2611, NL”" in page
+    assert "Save changes" in page
+    refused = desk("operator").post(place(order), {**TYPED, "payment_method": "card_other"})
+    assert refused.status_code == 422
+    assert "has reserved the order&#x27;s value already" in refused.content.decode()
+
+
+def test_the_orders_page_and_a_failed_step_lead_to_the_form_with_that_steps_fields_first(desk: Desk) -> None:
+    order = in_error()
+    client = desk("operator")
+    assert place(order) in client.get(f"/console/orders/{order.pk}/").content.decode()
+    page = client.get(f"/console/orders/{order.pk}/steps/create-shipment/edit/", follow=True).content.decode()
+    assert page.index('name="ship_to.street"') < page.index('name="email"')
+    ended = a_placed_order(BEFORE_SHIPMENT, goal="compensate")
+    assert place(ended) not in client.get(f"/console/orders/{ended.pk}/").content.decode()
+    assert "The order is being cancelled" in client.get(place(ended)).content.decode()
+
+
+def test_a_program_sees_the_same_comparison_and_makes_the_same_edit(operator: APIClient) -> None:
+    order = in_error()
+    path = f"/api/v1/orders/{order.pk}/edit"
+    before = everything(order)
+    offered: dict[str, Any] = operator.post(f"{path}/preview", {}).json()
+    assert {field["name"]: field["value"] for field in offered["fields"]} == {
+        "payment_method": "card_ok",
+        "email": EMAIL,
+        "ship_to": DELFT,
+    }
+    preview = operator.post(f"{path}/preview", {"changes": {"ship_to": GOUDA}}).json()
+    assert preview["changes"] == [
+        {
+            "name": "Address",
+            "before": "Ada, Lane 1, Delft, 2611, NL",
+            "after": "Ada, Markt 1, Gouda, 2801, NL",
+        }
+    ]
+    assert [step["name"] for step in preview["steps"]] == ["create-shipment", "send-confirmation"]
+    assert preview["steps"][0]["after"]["ship_to"] == GOUDA and preview["staying"] == []
+    assert everything(order) == before
+    edit = {"changes": {"ship_to": GOUDA}, "seen": {"ship_to": DELFT}, "reason": "she moved"}
+    stale = {**edit, "seen": {"ship_to": GOUDA}}
+    assert "in the meantime" in assert_problem(operator.post(path, stale), "act_refused")["detail"]
+    assert [operator.post(path, edit).json()["result"] for _ in range(2)] == ["done", "already"]
+    assert requests_of(order)["send-confirmation"]["ship_to"] == GOUDA
+
+
+def test_a_program_is_told_where_a_value_is_wrong_and_what_cannot_be_edited(operator: APIClient) -> None:
+    order = in_error()
+    for path in (f"/api/v1/orders/{order.pk}/edit", f"/api/v1/orders/{order.pk}/edit/preview"):
+        wrong = {"ship_to": {**DELFT, "city": "\n"}}
+        assert mistakes(operator.post(path, {"changes": wrong})) == ["/changes/ship_to/city"]
+        assert mistakes(operator.post(path, {"changes": {"lines": []}})) == ["/changes/lines"]
+        card = {"changes": {"payment_method": "card_other"}}
+        assert "reserved" in assert_problem(operator.post(path, card), "act_refused")["detail"]
+    assert history(order) == []
