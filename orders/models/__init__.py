@@ -17,7 +17,7 @@ from orders.models.channel import (
     SubmissionMessage,
 )
 from orders.models.customer import Address
-from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
+from orders.models.desk import ApprovalRequest, AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.feed import FeedEpoch
 from orders.models.health import (
     AgentInstance,
@@ -47,6 +47,7 @@ __all__ = [
     "Alert",
     "AlertGroup",
     "ApiToken",
+    "ApprovalRequest",
     "ArchivedOrder",
     "AuditEntry",
     "AuditLink",

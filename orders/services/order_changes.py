@@ -17,6 +17,7 @@ from orders.selectors.desk.confirmation import confirmation
 from orders.services.act_results import Result, ResultStatus
 from orders.services.cancelling import cancel_anywhere
 from orders.services.order_lock import lock_order, operator, release_order, reset_step
+from orders.services.refund_approval import Approval, why_not_refund
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 from orders.wording.cancelling import cancel_words
 
@@ -63,10 +64,18 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
     return Result(status=ResultStatus.DONE, message=f"Resubmitted {names}.")
 
 
-def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
+def compensate_order(
+    *,
+    order_id: UUID,
+    by: str,
+    reason: str = "",
+    approval: Approval | None = None,
+    is_in_bulk: bool = False,
+) -> Result:
     """Starts the compensation of a whole order, whatever its state, and also before it is inserted (C10).
 
-    Raises `NoSuchOrderError`.
+    A refund that needs an `approval` is refused without one, with an `ApprovalNeededError` as the cause, unless it
+    `is_in_bulk`: a bulk action was approved as a whole. Raises `NoSuchOrderError`.
     """
     request = EventRow(
         order_id,
@@ -85,6 +94,8 @@ def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
                 ),
             }.get(ProcessState(row.process_state), f"The order is already being {words.state}.")
             return Result(status=ResultStatus.ALREADY, message=message)
+        if not is_in_bulk and (refusal := why_not_refund(order_id, approval=approval)):
+            return refusal
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events([request])
         return Result(status=ResultStatus.DONE, message=f"The order will be {words.state}.")

@@ -97,7 +97,8 @@ ROOMS = {
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
         *("orders.engine.moving", "orders.engine.results"),
-        *("orders.outbox", "orders.access", "orders.business", "orders.wording.cancelling"),
+        *("orders.outbox", "orders.access", "orders.business"),
+        *("orders.wording.cancelling", "orders.wording.units"),
         *("orders.webhooks", "sasweb.webhook_signatures"),
     ),
     "orders.outbox": (
