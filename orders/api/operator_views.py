@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.access.levels import OPERATE, VIEW
+from orders.access.levels import ADMINISTER, OPERATE, VIEW
 from orders.api import operator_documentation
 from orders.api import operator_representations as representations
 from orders.api.answers import problem_of
@@ -45,7 +45,10 @@ from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import deciding, order_acts
 from orders.services.order_lock import NoSuchOrderError
+from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import BulkKind, TokenScope
+
+ADMINS = "An admin does this. Where it can be asked for, ask with `POST /api/v1/approvals`."
 
 
 class OperatorView(APIView):
@@ -62,6 +65,8 @@ class OperatorView(APIView):
         needed = self.permission if request.method == "POST" else VIEW
         if not request.user.has_perm(needed):
             self._record_refusal(request, kwargs, why=f"needs {needed}")
+            if needed == ADMINISTER and request.user.has_perm(OPERATE):
+                raise ProblemError("permission_denied", ADMINS)
             self.permission_denied(request)
         with self._recorded(request, kwargs):
             MayUseScope().has_permission(request, self)
@@ -145,7 +150,10 @@ class GroupResubmission(OperatorView):
                 reason=values["reason"],
                 group=group,
                 typed_count=values.get("count"),
+                leave_out_busy=values["leave_out_busy"],
             )
+        except bulk_services.BusyOrdersError as error:
+            raise busy_problem(error) from error
         except bulk_services.CountMismatchError as error:
             raise count_problem(error) from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
@@ -175,9 +183,9 @@ class ActView(OperatorView):
         try:
             result = self.act(actor=actor(request), **target, **values)
         except NoSuchOrderError as error:
-            raise _problem_of_missing(target) from error
+            raise problem_of_missing(target) from error
         if result.status is ResultStatus.REFUSED:
-            raise _refusal(result)
+            raise refusal(result)
         return Response(
             representations.ResultOut.render({"result": result.status.value, "message": result.message})
         )
@@ -190,7 +198,7 @@ class ActView(OperatorView):
         """Raises `MissingScopeError` if what is asked for needs a scope beyond that of the view."""
 
 
-def _problem_of_missing(target: dict[str, Any]) -> Exception:
+def problem_of_missing(target: dict[str, Any]) -> Exception:
     """What is wrong with an act on an order that is not in the state store."""
     if "order_id" in target and order_exists(target["order_id"]):
         detail = "The order is not under way: it is still to be received, was set aside, or is archived."
@@ -198,11 +206,26 @@ def _problem_of_missing(target: dict[str, Any]) -> Exception:
     return NotFound()
 
 
-def _refusal(result: Result) -> ProblemError:
+def refusal(result: Result) -> ProblemError:
+    """The problem of an act that a service has refused."""
     cause = result.cause
+    if isinstance(cause, ApprovalNeededError):
+        return approval_problem(cause)
     return (
         problem_of(cause) if isinstance(cause, AnswerError) else ProblemError("act_refused", result.message)
     )
+
+
+def approval_problem(error: ApprovalNeededError) -> ProblemError:
+    """The problem of an act that needs another person's approval: it says what to ask for."""
+    where = PROBLEMS["approval_required"].meaning
+    return ProblemError("approval_required", f"{error} {where}", members={"ask": error.act.value})
+
+
+def busy_problem(error: bulk_services.BusyOrdersError) -> ProblemError:
+    """The problem of orders that another bulk action has."""
+    members = {"bulk_actions": list(error.actions), "busy_orders": error.count}
+    return ProblemError("orders_busy", f"{error} {PROBLEMS['orders_busy'].meaning}", members=members)
 
 
 class StepAct(ActView):

@@ -1,5 +1,6 @@
 """Bulk actions: previewing and starting one, the list, and the page of one under way."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,23 +12,27 @@ from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
+from orders.console.flash import show_result
 from orders.console.forms.bulk import KINDS, BulkActionForm, BulkItemsForm, SelectionForm
 from orders.console.forms.fields import PageForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.selectors.database_clock import now
-from orders.selectors.desk import bulk, bulk_selection
+from orders.selectors.desk import bulk, bulk_selection, refund_approval
 from orders.selectors.desk.bulk_selection import Selection
 from orders.selectors.desk.supervisor import retry_limits
+from orders.services.operators import approvals, bulk_control
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import bulk_control
+from orders.services.operators.approval_acts import bulk_parameters
 from orders.services.operators.bulk import (
+    BusyOrdersError,
     CountMismatchError,
     ImpossibleActionError,
     NothingToDoError,
     TooManyError,
 )
 from orders.services.operators.bulk_control import NoSuchActionError, TooLateError
-from orders.vocabulary import BulkItemState
+from orders.services.refund_approval import ApprovalNeededError
+from orders.vocabulary import ApprovalAct, BulkItemState, BulkKind
 from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
 
 ACTS = {
@@ -110,6 +115,10 @@ def create(request: HttpRequest) -> HttpResponse:
     """Starts an action, or shows the form again with what is wrong."""
     selection = _selection(request.POST)
     order_ids = bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now())
+    leaves_out = bool(request.POST.get("leave_out_busy"))
+    if leaves_out:
+        busy = bulk.busy_orders(order_ids)
+        order_ids = [order_id for order_id in order_ids if order_id not in busy]
     form = BulkActionForm(request.POST, count=len(order_ids))
     if form.is_valid():
         seen = form.cleaned_data["seen"]
@@ -117,31 +126,43 @@ def create(request: HttpRequest) -> HttpResponse:
             form.add_error(None, "These are more orders than one action can take. Narrow the filter.")
         elif seen is not None and len(order_ids) > seen:
             form.add_error(None, "More orders match now than when you opened this page. Check them again.")
-        else:
-            action = _start(request, selection, form, order_ids)
-            if action is not None:
-                return redirect("console:bulk", action.pk)
-    return _preview_page(request, selection, form, _count(selection))
+        elif (answer := _start(request, selection, form, order_ids)) is not None:
+            return answer
+    count = len(order_ids) if leaves_out else _count(selection)
+    return _preview_page(request, selection, form, count, leaves_out=leaves_out)
 
 
-def _start(request: HttpRequest, selection: Selection, form: BulkActionForm, order_ids: list[UUID]) -> Any:
-    """Starts the action. Returns None, with the error in the form, if the service refuses."""
-    values = form.cleaned_data
+def _start(
+    request: HttpRequest, selection: Selection, form: BulkActionForm, order_ids: list[UUID]
+) -> HttpResponse | None:
+    """Starts the action, or asks for it. Returns None, with the error in the form, if the service refuses."""
+    values, operator = form.cleaned_data, actor(request)
+    fields: dict[str, Any] = {
+        "kind": selection.kind,
+        "order_ids": order_ids,
+        "selection": selection.description,
+        "group": selection.group,
+        "query": selection.query,
+        "waves": values["waves"],
+        "stop_share": values["stop_percent"] / 100,
+        "rate": values["rate"],
+    }
+    reason, typed = values["reason"], values["typed"]
     try:
-        return bulk_services.create(
-            kind=selection.kind,
-            order_ids=order_ids,
-            selection=selection.description,
-            actor=actor(request),
-            reason=values["reason"],
-            group=selection.group,
-            query=selection.query,
-            waves=values["waves"],
-            stop_share=values["stop_percent"] / 100,
-            rate=values["rate"],
-            typed_count=values["typed"],
-            token=values["token"],
-        )
+        try:
+            action = bulk_services.create(
+                **fields, actor=operator, reason=reason, typed_count=typed, token=values["token"]
+            )
+        except ApprovalNeededError:
+            parameters = bulk_parameters(**fields)
+            asking = approvals.ask(
+                act=ApprovalAct.BULK, parameters=parameters, actor=operator, reason=reason, typed=typed
+            )
+            show_result(request, asking.result)
+            return redirect("console:approvals")
+        return redirect("console:bulk", action.pk)
+    except BusyOrdersError as error:
+        return _offer_the_others(request, selection, error)
     except CountMismatchError as error:
         form.ask_for_count(error.count)
     except NothingToDoError:
@@ -149,6 +170,14 @@ def _start(request: HttpRequest, selection: Selection, form: BulkActionForm, ord
     except (TooManyError, ImpossibleActionError) as error:
         form.add_error(None, str(error))
     return None
+
+
+def _offer_the_others(request: HttpRequest, selection: Selection, error: BusyOrdersError) -> HttpResponse:
+    """The form again, for the orders that no other action has, and links to the actions that have the others."""
+    count = error.total - error.count
+    form = BulkActionForm(request.POST, count=count)
+    form.add_error(None, str(error))
+    return _preview_page(request, selection, form, count, leaves_out=True, busy_in=error.actions)
 
 
 def _selection(query: QueryDict) -> Selection:
@@ -163,14 +192,26 @@ def _count(selection: Selection) -> int:
 
 
 def _preview_page(
-    request: HttpRequest, selection: Selection, form: BulkActionForm, count: int
+    request: HttpRequest,
+    selection: Selection,
+    form: BulkActionForm,
+    count: int,
+    *,
+    leaves_out: bool = False,
+    busy_in: Sequence[int] = (),
 ) -> HttpResponse:
+    has_money = bulk_selection.has_money(selection)
     return render(
         request,
         "console/bulk/new.html",
         {
             "selection": selection,
-            "cancel": cancel_words(has_money=bulk_selection.has_money(selection)),
+            "cancel": cancel_words(has_money=has_money),
+            "needs_approval": selection.kind == BulkKind.COMPENSATE
+            and has_money
+            and refund_approval.is_set(),
+            "leaves_out": leaves_out,
+            "busy_in": busy_in,
             "form": form,
             "count": count,
             "archived": bulk_selection.count_archived(selection, now=now()),

@@ -19,6 +19,7 @@ from orders.console.guards import actor, page
 from orders.console.order_lookup import readable_json
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search, timeline
+from orders.selectors.desk.approvals import approvals_of
 from orders.selectors.desk.archive_search import OrderList
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
@@ -179,6 +180,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "priority_form": _priority_form(order),
             "cancel": cancel_words(has_money=order.has_money),
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
+            "approvals": approvals_of(order_id, now=at),
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
         },

@@ -40,7 +40,7 @@ def why_not_refund(
     if refund is None:
         return None
     if approval is None:
-        message = f"A refund of {plain_money(refund)} needs an admin's approval. Ask for it."
+        message = f"A refund of {plain_money(refund)} needs an admin's approval."
         return _refused(ApprovalNeededError(message, act=act))
     if approval.refund != refund:
         named = plain_money(approval.refund) if approval.refund else "no refund"
@@ -57,7 +57,6 @@ def require_approval_of_many(order_ids: Sequence[UUID]) -> None:
     """Raises `ApprovalNeededError` if a bulk action that cancels these orders needs approval."""
     if refund_approval.is_set() and refund_approval.may_refund(order_ids):
         raise ApprovalNeededError(
-            f"Cancelling {counted(len(order_ids), 'order')} in bulk, with refunds, needs an admin's approval."
-            " Ask for it.",
+            f"Cancelling {counted(len(order_ids), 'order')} in bulk, with refunds, needs an admin's approval.",
             act=ApprovalAct.BULK,
         )

@@ -9,6 +9,7 @@
 {{ path|pieces }}                 a path or an email address that breaks before / and @, elsewhere only if it must
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
+{% approval_state state %}         the pill of a request for approval
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind }} "a step failed for good"
 {{ kind|role_advice:code }}       what to do about an alert that is about a role or a release
 {{ state|state_word }}            the label of an order's state as it is stored
@@ -51,6 +52,7 @@ from orders.wording.events import finding_text
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
     ALERT_KINDS,
+    APPROVAL_STATES,
     BULK_ITEM_STATES,
     BULK_KINDS,
     BULK_STATES,
@@ -168,6 +170,12 @@ def bulk_state(state: str) -> SafeString:
 
 
 @register.simple_tag
+def approval_state(state: str) -> SafeString:
+    """The pill of where a request for approval stands."""
+    return _pill(pill_of(APPROVAL_STATES, state))
+
+
+@register.simple_tag
 def bulk_item_state(state: str) -> SafeString:
     """The pill of where one order of a bulk action stands."""
     return _pill(pill_of(BULK_ITEM_STATES, state))
@@ -261,6 +269,7 @@ PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
     ("orders", "list", "Orders", ("order", "set-aside")),
     ("alerts", "bell", "Alerts", ("group",)),
     ("decisions", "check", "Decisions", ()),
+    ("approvals", "key", "Approvals", ()),
     ("bulk-actions", "stack", "Bulk actions", ("bulk",)),
     ("compensation", "undo", "Compensation", ()),
     ("agents", "plug", "Agents", ("agent",)),

@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
-            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions"),
+            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "approvals"),
         ),
         PAGE,
     ),
@@ -42,17 +42,23 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             *("pause-agent", "resume-agent", "order-resubmit", "order-retry", "order-priority"),
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
             *("bulk-create", "bulk-act", "outbox-retry", "step-decide"),
+            *("step-settle-ask", "order-erase-ask", "force-circuit-ask", "unforce-circuit-ask"),
+            "approval-withdraw",
         ),
         DO,
     ),
     **dict.fromkeys(
-        ("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill"), (None, "admin")
+        (
+            *("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill"),
+            *("approval-approve", "approval-decline"),
+        ),
+        (None, "admin"),
     ),
     **dict.fromkeys(
         ("order-compensate", "step-decide-confirmed", "step-skip", "step-edit"), ("operator", "operator")
     ),
-    "step-settle": ("admin", "admin"),
-    "order-erase": ("admin", "admin"),
+    "step-settle": ("operator", "admin"),
+    "order-erase": ("operator", "admin"),
     "bulk-new": ("operator", None),
     "second-factor": ("viewer", "viewer"),
     "tokens": ("viewer", "viewer"),

@@ -3,7 +3,7 @@
 `parameters` are JSON, as `ApprovalRequest` keeps them. Each act is the very service that does it without approval.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -122,6 +122,18 @@ def _act_in_bulk(parameters: Parameters, terms: Terms) -> Result:
         approval=terms.approval,
     )
     return done(f"Bulk action {action.pk} begins in {bulk.GRACE.total_seconds():.0f} seconds.")
+
+
+def bulk_parameters(
+    *, order_ids: Sequence[UUID], group: AlertGroup | None, query: Mapping[str, Any], **fields: Any
+) -> dict[str, Any]:
+    """What is asked for with a bulk action, from what `bulk.create` would be called with."""
+    return {
+        "orders": [str(order_id) for order_id in order_ids],
+        "group": group.pk if group else None,
+        "query": dict(query),
+        **fields,
+    }
 
 
 def _order(parameters: Parameters) -> str:

@@ -14,6 +14,7 @@ from django.db import transaction
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AlertGroup, BulkAction, BulkItem
+from orders.selectors.desk.bulk import busy_orders
 from orders.services import audit
 from orders.services.order_lock import lock_order
 from orders.services.refund_approval import Approval, require_approval_of_many
@@ -44,15 +45,6 @@ _ITEMS = """
     INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, result)
     SELECT %s, n - 1, width_bucket(n - 1, %s::bigint[]), order_id, 'waiting', ''
       FROM unnest(%s::uuid[]) WITH ORDINALITY AS selected(order_id, n)
-"""
-
-
-# One order's resubmission, which waits for ten seconds to be undone, keeps nobody from acting on many.
-_BUSY = """
-    SELECT i.order_id, i.action_id
-      FROM orders_bulkaction AS a JOIN orders_bulkitem AS i ON i.action_id = a.id
-     WHERE a.state IN ('running', 'paused') AND i.state IN ('waiting', 'acted') AND i.order_id = ANY(%s)
-       AND NOT (a.total = 1 AND a.selection = 'order ' || i.order_id)
 """
 
 
@@ -193,18 +185,10 @@ def _free(order_ids: list[UUID], *, leave_out_busy: bool) -> list[UUID]:
     Actions are created one after the other, so of two at once with the same order, the second finds the first.
     """
     fetch("SELECT pg_advisory_xact_lock(hashtextextended('bulk actions', 0))")
-    rows = fetch(_BUSY, [order_ids])
-    busy = {order_id for order_id, _ in rows}
+    busy = busy_orders(order_ids)
     if busy and not leave_out_busy:
-        raise BusyOrdersError(
-            count=len(busy), total=len(order_ids), actions=sorted({action for _, action in rows})
-        )
+        raise BusyOrdersError(count=len(busy), total=len(order_ids), actions=sorted(set(busy.values())))
     return [order_id for order_id in order_ids if order_id not in busy]
-
-
-def count_busy(order_ids: Sequence[UUID]) -> int:
-    """How many of these orders another action that has not ended has."""
-    return len({order_id for order_id, _ in fetch(_BUSY, [list(order_ids)])})
 
 
 def needs_count(*, kind: str, count: int) -> bool:
