@@ -21,14 +21,12 @@ from orders.api.operator_bulk_requests import (
     read_one_of,
     selection_of,
 )
+from orders.api.operator_problems import approval_problem, busy_problem, count_problem
 from orders.api.operator_requests import ReasonIn
 from orders.api.operator_views import (
     OperatorView,
     action_created,
     actor,
-    approval_problem,
-    busy_problem,
-    count_problem,
     render_action,
 )
 from orders.api.paging import read_query, render_page

@@ -18,6 +18,7 @@ from orders.api import operator_documentation
 from orders.api import operator_representations as representations
 from orders.api.answers import problem_of
 from orders.api.fields import Strict
+from orders.api.operator_problems import approval_problem, busy_problem, count_problem
 from orders.api.operator_requests import (
     CompensationIn,
     DecisionIn,
@@ -27,7 +28,7 @@ from orders.api.operator_requests import (
     ReasonIn,
 )
 from orders.api.paging import AlertGroupQuery, AlertQuery, DecisionQuery, read_query, render_page
-from orders.api.problems import PROBLEMS, ProblemError
+from orders.api.problems import ProblemError
 from orders.api.scopes import MayUseScope, MissingScopeError, require
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
@@ -216,18 +217,6 @@ def refusal(result: Result) -> ProblemError:
     )
 
 
-def approval_problem(error: ApprovalNeededError) -> ProblemError:
-    """The problem of an act that needs another person's approval: it says what to ask for."""
-    where = PROBLEMS["approval_required"].meaning
-    return ProblemError("approval_required", f"{error} {where}", members={"ask": error.act.value})
-
-
-def busy_problem(error: bulk_services.BusyOrdersError) -> ProblemError:
-    """The problem of orders that another bulk action has."""
-    members = {"bulk_actions": list(error.actions), "busy_orders": error.count}
-    return ProblemError("orders_busy", f"{error} {PROBLEMS['orders_busy'].meaning}", members=members)
-
-
 class StepAct(ActView):
     """An act on a step of an order."""
 
@@ -333,17 +322,6 @@ def group_of(group_id: int) -> Any:
     if group is None:
         raise NotFound
     return group
-
-
-def count_problem(error: bulk_services.CountMismatchError) -> ProblemError:
-    """The problem of a count that is missing or wrong. It does not say the right one: whoever repeats a request with
-    what its refusal says has confirmed nothing."""
-    where = PROBLEMS["count_not_confirmed"].meaning
-    if error.typed is None:
-        return ProblemError("count_not_confirmed", f"There is no `count`, and this needs one. {where}")
-    return ProblemError(
-        "count_not_confirmed", f"There are not {error.typed} orders now. Look at them again. {where}"
-    )
 
 
 def action_created(action: Any) -> Response:
