@@ -229,6 +229,6 @@ for _model in (
     *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.OutgoingMessage, models.LeaderLease),
     *(models.AgentInstance, models.Circuit, models.RetryBudget, models.SweepRecord),
     *(models.RoleInstance, models.WorkflowDefinition),
-    *(models.BulkAction, models.BulkItem, models.AuditEntry),
+    *(models.BulkAction, models.BulkItem, models.AuditEntry, models.ApprovalRequest),
 ):
     admin.site.register(_model, ReadOnlyAdmin)

@@ -273,6 +273,29 @@ class BulkItemState(StrEnum):
     NOTHING = "nothing"
 
 
+class ApprovalAct(StrEnum):
+    """What somebody can ask an admin to approve. Each is named as the API's operation that does it."""
+
+    SETTLE = "settle_step"
+    FORCE_CIRCUIT = "force_circuit"
+    UNFORCE_CIRCUIT = "unforce_circuit"
+    ERASE = "erase_customer"
+    COMPENSATE = "compensate_order"
+    DECIDE = "decide"
+    BULK = "create_bulk_action"
+
+
+class ApprovalState(StrEnum):
+    """Where a request for approval stands. `lapsed`: it was approved, but the act was no longer possible."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    DECLINED = "declined"
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+    LAPSED = "lapsed"
+
+
 class MessageKind(StrEnum):
     """What an outgoing message is about."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from sasweb.amounts import CurrencyAmounts, read_amounts
 from sasweb.environment import BIND, ConfigError, Environment, invalid, next_port
 from sasweb.limits import DEFAULTS, Limits, read_limits
 from sasweb.public_hosts import Network, may_be_called, read_networks
@@ -71,6 +72,7 @@ class Config:
     public_url: str
     require_second_factor: bool
     metrics_token: str
+    approve_refunds_above: CurrencyAmounts | None
 
 
 def read(environment: Environment | None = None) -> Config:
@@ -121,6 +123,7 @@ def read(environment: Environment | None = None) -> Config:
         public_url=env.public_url(),
         require_second_factor=env.flag("REQUIRE_SECOND_FACTOR", not debug),
         metrics_token=_metrics_token(env, "METRICS_TOKEN"),
+        approve_refunds_above=_amounts(env, "APPROVE_REFUNDS_ABOVE"),
     )
 
 
@@ -141,6 +144,16 @@ def _limits(env: Environment, name: str) -> Limits:
             "off, or for example orders.token=50/60 for 50 in 60 seconds, separated by commas;"
             f" the names are {', '.join(DEFAULTS)}"
         )
+        raise invalid(name, value, expected) from error
+
+
+def _amounts(env: Environment, name: str) -> CurrencyAmounts | None:
+    """Amounts by currency; None if there are none."""
+    value = env.text(name)
+    try:
+        return read_amounts(value) if value.strip() else None
+    except ValueError as error:
+        expected = "amounts with their currencies, each currency once, for example EUR 500, GBP 400"
         raise invalid(name, value, expected) from error
 
 

@@ -297,6 +297,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ActResult": "orders.api.enumerations.ACT_RESULTS",
         "AlertKind": "orders.api.enumerations.ALERT_KINDS",
+        "ApprovalAct": "orders.api.enumerations.APPROVAL_ACTS",
+        "ApprovalState": "orders.api.enumerations.APPROVAL_STATES",
         "BulkActionKind": "orders.api.enumerations.BULK_KINDS",
         "BulkActionState": "orders.api.enumerations.BULK_STATES",
         "BulkItemState": "orders.api.enumerations.BULK_ITEM_STATES",

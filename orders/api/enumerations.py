@@ -6,6 +6,8 @@ from orders.selectors.desk.standing import StandingKind
 from orders.services.act_results import ResultStatus
 from orders.vocabulary import (
     AlertKind,
+    ApprovalAct,
+    ApprovalState,
     BulkItemState,
     BulkKind,
     BulkState,
@@ -28,6 +30,8 @@ from orders.wording.customers.stages import STATES
 ACT_RESULTS = [ResultStatus.DONE.value, ResultStatus.ALREADY.value]
 """A refusal is a problem."""
 ALERT_KINDS = list(AlertKind)
+APPROVAL_ACTS = list(ApprovalAct)
+APPROVAL_STATES = list(ApprovalState)
 BULK_KINDS = list(BulkKind)
 BULK_STATES = list(BulkState)
 BULK_ITEM_STATES = list(BulkItemState)

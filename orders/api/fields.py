@@ -127,6 +127,17 @@ class Whole(serializers.IntegerField):
         return int(data)
 
 
+class Switch(serializers.BooleanField):
+    """A JSON boolean: not "true", not 1, not null."""
+
+    default_error_messages = {"invalid": "This must be true or false."}
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
 class Number(serializers.FloatField):
     """A JSON number: not "1", not true."""
 

@@ -86,7 +86,10 @@ CREATE_ACTION: dict[str, Any] = {
     "request": _one_of("NewBulkAction", ACTIONS.values()),
     "responses": {202: OpenApiResponse(BulkActionOut, description="The bulk action has been created.")},
     "extensions": {
-        OPERATION_PROBLEMS: [DENIED, "act_refused", "count_not_confirmed", "idempotency_key_reused"]
+        OPERATION_PROBLEMS: [
+            *(DENIED, "act_refused", "count_not_confirmed", "idempotency_key_reused", "orders_busy"),
+            "approval_required",
+        ]
     },
 }
 LIST_ITEMS: dict[str, Any] = {

@@ -15,11 +15,13 @@ from orders.api.fields import (
     Number,
     NumberCursor,
     Strict,
+    Switch,
     Text,
     Token,
     Whole,
     shared,
 )
+from orders.api.operator_requests import LEAVE_OUT_BUSY
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.alert_groups import find_group
@@ -118,6 +120,7 @@ class WavesIn(Strict):
     rate = Number(min_value=SLOWEST, max_value=FASTEST, default=RATE)
     stop_percent = Number(min_value=0, max_value=100, default=STOP_SHARE * 100)
     count = Whole(min_value=1, max_value=MOST, required=False)
+    leave_out_busy = Switch(default=False, help_text=LEAVE_OUT_BUSY)
 
 
 class FilteredActionIn(FilteredIn, WavesIn):

@@ -21,8 +21,14 @@ from orders.api.operator_bulk_requests import (
     read_one_of,
     selection_of,
 )
+from orders.api.operator_problems import approval_problem, busy_problem, count_problem
 from orders.api.operator_requests import ReasonIn
-from orders.api.operator_views import OperatorView, action_created, actor, count_problem, render_action
+from orders.api.operator_views import (
+    OperatorView,
+    action_created,
+    actor,
+    render_action,
+)
 from orders.api.paging import read_query, render_page
 from orders.api.problems import ProblemError
 from orders.api.requests import read_idempotency_key
@@ -35,6 +41,7 @@ from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.paging import Page
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import bulk_control
+from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import TokenScope
 
 
@@ -51,6 +58,12 @@ class BulkView(OperatorView):
         except bulk_services.CountMismatchError as error:
             self._record_refusal(request, about, why="The number of orders was not confirmed.")
             raise count_problem(error) from error
+        except bulk_services.BusyOrdersError as error:
+            self._record_refusal(request, about, why=str(error))
+            raise busy_problem(error) from error
+        except ApprovalNeededError as error:
+            self._record_refusal(request, about, why=str(error))
+            raise approval_problem(error) from error
         except REFUSALS as error:
             self._record_refusal(request, about, why=str(error))
             raise ProblemError("act_refused", str(error)) from error
@@ -91,22 +104,30 @@ class BulkActions(BulkView):
 
 
 def _create(request: Request, values: dict[str, Any], key: str | None) -> Any:
-    selection = _selection(values)
     return bulk_services.create(
-        kind=selection.kind,
-        order_ids=bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now()),
-        selection=selection.description,
+        **action_fields(request, values),
         actor=actor(request),
         reason=values["reason"],
-        group=selection.group,
-        query={**selection.query, "request": _fingerprint(request)},
-        waves=[*values["waves"], 0],
-        stop_share=values["stop_percent"] / 100,
-        rate=values["rate"],
         typed_count=values.get("count"),
         most=bulk_selection.MOST,
         token=f"{request.user.pk}:{key}" if key is not None else "",
+        leave_out_busy=values["leave_out_busy"],
     )
+
+
+def action_fields(request: Request, values: dict[str, Any]) -> dict[str, Any]:
+    """What a bulk action is to do, as `bulk.create` takes it."""
+    selection = _selection(values)
+    return {
+        "kind": selection.kind,
+        "order_ids": bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now()),
+        "selection": selection.description,
+        "group": selection.group,
+        "query": {**selection.query, "request": _fingerprint(request)},
+        "waves": [*values["waves"], 0],
+        "stop_share": values["stop_percent"] / 100,
+        "rate": values["rate"],
+    }
 
 
 def _fingerprint(request: Request) -> str:

@@ -85,7 +85,9 @@ RESUBMIT_GROUP: dict[str, Any] = {
     "responses": {
         202: OpenApiResponse(representations.BulkActionOut, description="The bulk action has been created.")
     },
-    "extensions": {OPERATION_PROBLEMS: [DENIED, "not_found", "act_refused", "count_not_confirmed"]},
+    "extensions": {
+        OPERATION_PROBLEMS: [DENIED, "not_found", "act_refused", "count_not_confirmed", "orders_busy"]
+    },
 }
 GET_ACTION: dict[str, Any] = {
     "operation_id": "get_bulk_action",
@@ -100,6 +102,7 @@ COMPENSATE_ORDER = act(
     "compensate_order",
     "Cancel an order",
     CompensationIn,
+    "approval_required",
     description=(
         "Reverses every step of an order that had an effect, and refunds what was charged. To confirm, send the word "
         f"`{WORD}` as `confirm`. If the customer's payment has been taken, or may have been, send the order's total "
@@ -120,6 +123,7 @@ DECIDE = act(
     "Decide for a step that waits for a person",
     DecisionIn,
     *ANSWERED,
+    "approval_required",
     place=STEP,
     description=(
         "The first answer counts. A choice with `compensates` has the whole order cancelled: it needs a token that "

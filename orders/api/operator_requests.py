@@ -2,9 +2,11 @@
 
 from rest_framework import serializers
 
-from orders.api.fields import Note, Prose, Strict, Text, Whole
+from orders.api.fields import Note, Prose, Strict, Switch, Text, Whole
 from orders.services.answers import LONGEST_NOTE
 from orders.services.operators import alerts
+
+LEAVE_OUT_BUSY = "Leaves out the orders of another bulk action that has not ended. `count` is without them."
 
 
 class ActIn(Strict):
@@ -55,3 +57,4 @@ class GroupResubmissionIn(ReasonIn):
     """`count` confirms how many orders are resubmitted. It is required for more than 50, and must be right."""
 
     count = Whole(min_value=1, max_value=1_000_000, required=False)
+    leave_out_busy = Switch(default=False, help_text=LEAVE_OUT_BUSY)

@@ -53,7 +53,8 @@ class TimeToDoneOut(Out):
 class StatusOut(Out):
     """Whether the system is healthy, and the numbers behind that. `health` is that of the worst concern, or `good`.
 
-    The supervisor last finished a sweep at `swept_at`. Open alerts and decisions are counted up to 10,001.
+    The supervisor last finished a sweep at `swept_at`. Open alerts, decisions and requests for approval
+    are counted up to 10,001.
     """
 
     at = serializers.DateTimeField()
@@ -63,6 +64,7 @@ class StatusOut(Out):
     time_to_done = TimeToDoneOut()
     open_alerts = serializers.IntegerField()
     open_decisions = serializers.IntegerField()
+    open_approvals = serializers.IntegerField()
     swept_at = serializers.DateTimeField(allow_null=True)
 
 

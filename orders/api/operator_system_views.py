@@ -45,6 +45,7 @@ class Status(OperatorView):
             "time_to_done": figures.done,
             "open_alerts": bar.open_alerts,
             "open_decisions": bar.open_decisions,
+            "open_approvals": bar.open_approvals,
             "swept_at": bar.swept_at,
         }
         return Response(representations.StatusOut.render(body))

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from orders.api import operator_alert_views as alert_views
+from orders.api import operator_approval_views as approval_views
 from orders.api import operator_bulk_views as bulk_views
 from orders.api import operator_cause_views as cause_views
 from orders.api import operator_figure_views as figure_views
@@ -14,6 +15,7 @@ from orders.api import operator_process_views as process_views
 from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
 
+APPROVAL = "approvals/<int:request_id>"
 ACTION = "bulk-actions/<int:action_id>"
 GROUP = "alerts/groups/<int:group_id>"
 ORDER = "orders/<uuid:order_id>"
@@ -23,6 +25,11 @@ urlpatterns = [
     path("alerts", views.Alerts.as_view(), name="alerts"),
     path("alerts/groups", views.AlertGroups.as_view(), name="alert-groups"),
     path("alerts/groups/<int:group_id>/resubmit", views.GroupResubmission.as_view(), name="group-resubmit"),
+    path("approvals", approval_views.Approvals.as_view(), name="approvals"),
+    path(APPROVAL, approval_views.ApprovalDetail.as_view(), name="approval"),
+    path(f"{APPROVAL}/approve", approval_views.ApprovalApproval.as_view(), name="approval-approve"),
+    path(f"{APPROVAL}/decline", approval_views.ApprovalRefusal.as_view(), name="approval-decline"),
+    path(f"{APPROVAL}/withdraw", approval_views.ApprovalWithdrawal.as_view(), name="approval-withdraw"),
     path("bulk-actions", bulk_views.BulkActions.as_view(), name="bulk-actions"),
     path("bulk-actions/preview", bulk_views.BulkActionPreview.as_view(), name="bulk-action-preview"),
     path("bulk-actions/<int:action_id>", views.BulkActionDetail.as_view(), name="bulk-action"),

@@ -13,11 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.access.levels import OPERATE, VIEW
+from orders.access.levels import ADMINISTER, OPERATE, VIEW
 from orders.api import operator_documentation
 from orders.api import operator_representations as representations
 from orders.api.answers import problem_of
 from orders.api.fields import Strict
+from orders.api.operator_problems import approval_problem, busy_problem, count_problem
 from orders.api.operator_requests import (
     CompensationIn,
     DecisionIn,
@@ -27,7 +28,7 @@ from orders.api.operator_requests import (
     ReasonIn,
 )
 from orders.api.paging import AlertGroupQuery, AlertQuery, DecisionQuery, read_query, render_page
-from orders.api.problems import PROBLEMS, ProblemError
+from orders.api.problems import ProblemError
 from orders.api.scopes import MayUseScope, MissingScopeError, require
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
@@ -45,7 +46,10 @@ from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import deciding, order_acts
 from orders.services.order_lock import NoSuchOrderError
+from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import BulkKind, TokenScope
+
+ADMINS = "An admin does this. Where it can be asked for, ask with `POST /api/v1/approvals`."
 
 
 class OperatorView(APIView):
@@ -62,6 +66,8 @@ class OperatorView(APIView):
         needed = self.permission if request.method == "POST" else VIEW
         if not request.user.has_perm(needed):
             self._record_refusal(request, kwargs, why=f"needs {needed}")
+            if needed == ADMINISTER and request.user.has_perm(OPERATE):
+                raise ProblemError("permission_denied", ADMINS)
             self.permission_denied(request)
         with self._recorded(request, kwargs):
             MayUseScope().has_permission(request, self)
@@ -147,7 +153,10 @@ class GroupResubmission(OperatorView):
                 reason=values["reason"],
                 group=group,
                 typed_count=values.get("count"),
+                leave_out_busy=values["leave_out_busy"],
             )
+        except bulk_services.BusyOrdersError as error:
+            raise busy_problem(error) from error
         except bulk_services.CountMismatchError as error:
             raise count_problem(error) from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
@@ -179,7 +188,7 @@ class ActView(OperatorView):
         except NoSuchOrderError as error:
             raise problem_of_missing(target) from error
         if result.status is ResultStatus.REFUSED:
-            raise _refusal(result)
+            raise refusal(result)
         return Response(
             representations.ResultOut.render({"result": result.status.value, "message": result.message})
         )
@@ -200,8 +209,11 @@ def problem_of_missing(target: dict[str, Any]) -> Exception:
     return NotFound()
 
 
-def _refusal(result: Result) -> ProblemError:
+def refusal(result: Result) -> ProblemError:
+    """The problem of an act that a service has refused."""
     cause = result.cause
+    if isinstance(cause, ApprovalNeededError):
+        return approval_problem(cause)
     return (
         problem_of(cause) if isinstance(cause, AnswerError) else ProblemError("act_refused", result.message)
     )
@@ -312,17 +324,6 @@ def group_of(group_id: int) -> Any:
     if group is None:
         raise NotFound
     return group
-
-
-def count_problem(error: bulk_services.CountMismatchError) -> ProblemError:
-    """The problem of a count that is missing or wrong. It does not say the right one: whoever repeats a request with
-    what its refusal says has confirmed nothing."""
-    where = PROBLEMS["count_not_confirmed"].meaning
-    if error.typed is None:
-        return ProblemError("count_not_confirmed", f"There is no `count`, and this needs one. {where}")
-    return ProblemError(
-        "count_not_confirmed", f"There are not {error.typed} orders now. Look at them again. {where}"
-    )
 
 
 def action_created(action: Any) -> Response:

@@ -42,6 +42,12 @@ PROBLEMS: Mapping[str, Problem] = {
          "None of its steps has been declined. If you have sent this before, it was accepted: read the order."),
         ("being_cancelled", 409, "The order is cancelled", "It is being cancelled or has been, so nothing is changed."),
         ("act_refused", 409, "This cannot be done now", "`detail` says why. Nothing was changed."),
+        ("approval_required", 409, "Another person must approve this",
+         "Ask with `POST /api/v1/approvals`: `act` is what `ask` says, and `body` the body of this request. An admin "
+         "who is not you approves it, and then it is done."),
+        ("orders_busy", 409, "Some of the orders are in another bulk action",
+         "`bulk_actions` are those actions, and `busy_orders` is how many orders they have. Send `leave_out_busy` to "
+         "act on the others."),
         ("count_not_confirmed", 409, "The number of orders was not confirmed",
          "Send as `count` how many orders are affected: `open` of the group in `GET /api/v1/alerts/groups`, or `count` "
          "of `POST /api/v1/bulk-actions/preview`."),

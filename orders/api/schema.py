@@ -14,7 +14,7 @@ from orders.api.problems import OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
 from orders.api.versions import UNSUPPORTED, VERSIONED
 from orders.fields.numbers import LARGEST_ID
-from orders.vocabulary import TokenScope
+from orders.vocabulary import ApprovalAct, TokenScope
 from sasweb.problems import MEDIA_TYPE, type_url
 
 EVERYWHERE = (
@@ -66,6 +66,17 @@ PROBLEM_SCHEMA = {
             "format": "uri-reference",
             "description": "Where to get a cursor when the old one has expired.",
         },
+        "ask": {
+            "type": "string",
+            "enum": list(ApprovalAct),
+            "description": "The `act` to ask for with `POST /api/v1/approvals`.",
+        },
+        "bulk_actions": {
+            "type": "array",
+            "items": {"type": "integer", "format": "int64"},
+            "description": "The bulk actions that have some of the orders.",
+        },
+        "busy_orders": {"type": "integer", "description": "How many of the orders they have."},
         "order": {
             "type": "object",
             "description": "The order that has the reference.",

@@ -78,6 +78,12 @@ def charging_steps(workflow: str, version: int) -> frozenset[str]:
     return _steps(workflow, version, "takes_value")
 
 
+def charging_workflows() -> frozenset[str]:
+    """Returns the names of the workflows that have such a step, in any version."""
+    names = {name for name, version in registry.workflows() if charging_steps(name, version)}
+    return frozenset(names)
+
+
 def reserving_steps(workflow: str, version: int) -> frozenset[str]:
     """Returns the steps that reserve the order's value, and release it when they are compensated."""
     return _steps(workflow, version, "reserves_value")

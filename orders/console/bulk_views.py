@@ -1,5 +1,6 @@
 """Bulk actions: previewing and starting one, the list, and the page of one under way."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,26 +12,30 @@ from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
+from orders.console.flash import show_result
 from orders.console.forms.bulk import KINDS, BulkActionForm, BulkItemsForm, SelectionForm
 from orders.console.forms.fields import PageForm
 from orders.console.forms.filters import OrderFilterForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.console.known_filters import only_filters
 from orders.selectors.database_clock import now
-from orders.selectors.desk import bulk, bulk_selection
+from orders.selectors.desk import bulk, bulk_selection, refund_approval
 from orders.selectors.desk.bulk_selection import Selection
 from orders.selectors.desk.money_back import NOTHING, MoneyBack
 from orders.selectors.desk.supervisor import retry_limits
+from orders.services.operators import approvals, bulk_control
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import bulk_control
+from orders.services.operators.approval_acts import bulk_parameters
 from orders.services.operators.bulk import (
+    BusyOrdersError,
     CountMismatchError,
     ImpossibleActionError,
     NothingToDoError,
     TooManyError,
 )
 from orders.services.operators.bulk_control import NoSuchActionError, TooLateError
-from orders.vocabulary import BulkItemState, BulkKind
+from orders.services.refund_approval import ApprovalNeededError
+from orders.vocabulary import ApprovalAct, BulkItemState, BulkKind
 from orders.wording.cancelling import cancel_many, refund_sentence
 from orders.wording.units import bounded
 
@@ -116,6 +121,10 @@ def create(request: HttpRequest) -> HttpResponse:
     """Starts an action, or shows the form again with what is wrong."""
     selection = _selection(request.POST)
     order_ids = bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now())
+    leaves_out = bool(request.POST.get("leave_out_busy"))
+    if leaves_out:
+        busy = bulk.busy_orders(order_ids)
+        order_ids = [order_id for order_id in order_ids if order_id not in busy]
     form = BulkActionForm(request.POST, count=len(order_ids))
     if form.is_valid():
         seen = form.cleaned_data["seen"]
@@ -123,31 +132,43 @@ def create(request: HttpRequest) -> HttpResponse:
             form.add_error(None, "These are more orders than one action can take. Narrow the filter.")
         elif seen is not None and len(order_ids) > seen:
             form.add_error(None, "More orders match now than when you opened this page. Check them again.")
-        else:
-            action = _start(request, selection, form, order_ids)
-            if action is not None:
-                return redirect("console:bulk", action.pk)
-    return _preview_page(request, selection, form, _count(selection))
+        elif (answer := _start(request, selection, form, order_ids)) is not None:
+            return answer
+    count = len(order_ids) if leaves_out else _count(selection)
+    return _preview_page(request, selection, form, count, leaves_out=leaves_out)
 
 
-def _start(request: HttpRequest, selection: Selection, form: BulkActionForm, order_ids: list[UUID]) -> Any:
-    """Starts the action. Returns None, with the error in the form, if the service refuses."""
-    values = form.cleaned_data
+def _start(
+    request: HttpRequest, selection: Selection, form: BulkActionForm, order_ids: list[UUID]
+) -> HttpResponse | None:
+    """Starts the action, or asks for it. Returns None, with the error in the form, if the service refuses."""
+    values, operator = form.cleaned_data, actor(request)
+    fields: dict[str, Any] = {
+        "kind": selection.kind,
+        "order_ids": order_ids,
+        "selection": selection.description,
+        "group": selection.group,
+        "query": selection.query,
+        "waves": values["waves"],
+        "stop_share": values["stop_percent"] / 100,
+        "rate": values["rate"],
+    }
+    reason, typed = values["reason"], values["typed"]
     try:
-        return bulk_services.create(
-            kind=selection.kind,
-            order_ids=order_ids,
-            selection=selection.description,
-            actor=actor(request),
-            reason=values["reason"],
-            group=selection.group,
-            query=selection.query,
-            waves=values["waves"],
-            stop_share=values["stop_percent"] / 100,
-            rate=values["rate"],
-            typed_count=values["typed"],
-            token=values["token"],
-        )
+        try:
+            action = bulk_services.create(
+                **fields, actor=operator, reason=reason, typed_count=typed, token=values["token"]
+            )
+        except ApprovalNeededError:
+            parameters = bulk_parameters(**fields)
+            asking = approvals.ask(
+                act=ApprovalAct.BULK, parameters=parameters, actor=operator, reason=reason, typed=typed
+            )
+            show_result(request, asking.result)
+            return redirect("console:approvals")
+        return redirect("console:bulk", action.pk)
+    except BusyOrdersError as error:
+        return _offer_the_others(request, selection, error)
     except CountMismatchError as error:
         form.ask_for_count(error.count)
     except NothingToDoError:
@@ -155,6 +176,14 @@ def _start(request: HttpRequest, selection: Selection, form: BulkActionForm, ord
     except (TooManyError, ImpossibleActionError) as error:
         form.add_error(None, str(error))
     return None
+
+
+def _offer_the_others(request: HttpRequest, selection: Selection, error: BusyOrdersError) -> HttpResponse:
+    """The form again, for the orders that no other action has, and links to the actions that have the others."""
+    count = error.total - error.count
+    form = BulkActionForm(request.POST, count=count)
+    form.add_error(None, str(error))
+    return _preview_page(request, selection, form, count, leaves_out=True, busy_in=error.actions)
 
 
 def _selection(query: QueryDict) -> Selection:
@@ -174,8 +203,23 @@ def _money_back(selection: Selection) -> MoneyBack:
     return bulk_selection.selection_money_back(selection, retry_limits=retry_limits(), now=now())
 
 
+def _needs_approval(selection: Selection) -> bool:
+    if selection.kind != BulkKind.COMPENSATE or not refund_approval.is_set():
+        return False
+    limits = retry_limits()
+    return refund_approval.may_refund(
+        bulk_selection.orders_of(selection, retry_limits=limits, now=now(), most=bulk_selection.MOST)
+    )
+
+
 def _preview_page(
-    request: HttpRequest, selection: Selection, form: BulkActionForm, count: int
+    request: HttpRequest,
+    selection: Selection,
+    form: BulkActionForm,
+    count: int,
+    *,
+    leaves_out: bool = False,
+    busy_in: Sequence[int] = (),
 ) -> HttpResponse:
     back = _money_back(selection) if count else NOTHING
     return render(
@@ -185,6 +229,9 @@ def _preview_page(
             "selection": selection,
             "cancel_act": cancel_many(count, back, shown=bounded(count, bulk_selection.MOST)),
             "refund": refund_sentence(back),
+            "needs_approval": _needs_approval(selection),
+            "leaves_out": leaves_out,
+            "busy_in": busy_in,
             "form": form,
             "count": count,
             "archived": bulk_selection.count_archived(selection, now=now()),

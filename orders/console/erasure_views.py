@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from orders.access.levels import ADMINISTER
+from orders.access.levels import ADMINISTER, OPERATE
 from orders.console.flash import show_result
 from orders.console.forms.orders import TypedForm
 from orders.console.guards import act, actor, ask_then_act, needs
@@ -25,10 +25,11 @@ def _email(order: ConsoleOrder) -> str:
 
 
 def _ask_to_erase(request: HttpRequest, order_id: UUID) -> HttpResponse:
-    return _erasure_page(request, read_page(order_id), TypedForm(word=WORD))
+    return erasure_page(request, read_page(order_id), TypedForm(word=WORD))
 
 
-def _erasure_page(request: HttpRequest, order: ConsoleOrder, form: TypedForm) -> HttpResponse:
+def erasure_page(request: HttpRequest, order: ConsoleOrder, form: TypedForm) -> HttpResponse:
+    """What would be erased, and the form that confirms it. An operator can only ask for it."""
     email = _email(order)
     preview = erase_customer(email=email, actor=actor(request), dry_run=True)
     context = {
@@ -45,17 +46,17 @@ def _erasure_page(request: HttpRequest, order: ConsoleOrder, form: TypedForm) ->
 def _erase(request: HttpRequest, order_id: UUID) -> HttpResponse:
     order, form = read_page(order_id), TypedForm(request.POST, word=WORD)
     if not form.is_valid():
-        return _erasure_page(request, order, form)
+        return erasure_page(request, order, form)
     if form.cleaned_data["typed"].strip().lower() != WORD:
         form.show_refusal("")
-        return _erasure_page(request, order, form)
+        return erasure_page(request, order, form)
     result = erase_customer(email=_email(order), actor=actor(request), reason=form.cleaned_data["reason"])
     if result.status is ResultStatus.REFUSED:
         form.show_refusal(result.message)
-        return _erasure_page(request, order, form)
+        return erasure_page(request, order, form)
     show_result(request, result)
     return redirect("console:order", order_id)
 
 
-erase = ask_then_act(needs(ADMINISTER, require_safe(_ask_to_erase)), _erase)
+erase = ask_then_act(needs(OPERATE, require_safe(_ask_to_erase)), _erase)
 """Says what is stored about an order's customer, asks for confirmation, and makes it anonymous."""

@@ -1,33 +1,34 @@
 """The acts on one order from its page. A view parses, makes one call to a service, and shows the result."""
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from orders.access.levels import ADMINISTER, OPERATE
-from orders.business import editing
+from orders.access.levels import OPERATE
 from orders.console.flash import show_result
 from orders.console.forms.fields import first_error
 from orders.console.forms.orders import DecisionForm, PriorityForm, ResubmitForm, RetryForm, TypedForm
-from orders.console.forms.settling import COMPENSATED, DONE, SettleForm
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
-from orders.console.order_lookup import read_anywhere, read_page, readable_json, step_named
+from orders.console.order_lookup import read_anywhere, read_page, step_named
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.selectors.desk.decisions import has_order_compensated
+from orders.selectors.desk.refund_approval import refund_to_approve
 from orders.services.act_results import Result, ResultStatus
+from orders.services.audit import Actor
+from orders.services.operators import approvals, deciding, order_acts
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import deciding, order_acts, settling
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
-from orders.vocabulary import Goal
+from orders.vocabulary import ApprovalAct
 from orders.wording.cancelling import cancel_words
 
 
@@ -142,6 +143,7 @@ def _decision_page(request: HttpRequest, order_id: UUID, step: str, form: TypedF
         "choice": choice,
         "is_open": choice in [candidate.name for candidate in shown.compensating_choices],
         "cancel": cancel_words(terms.back),
+        "needs_approval": refund_to_approve(order_id) is not None,
         "form": form,
     }
     return render(request, "console/orders/decide.html", context, status=422 if form.errors else 200)
@@ -154,15 +156,30 @@ def _decide_confirmed(request: HttpRequest, order_id: UUID, step: str) -> HttpRe
         note, typed = form.cleaned_data["reason"], form.cleaned_data["typed"]
         choice = request.GET.get("choice", "")
         result = _call(
-            lambda: deciding.decide(
-                order_id=order_id, step=step, choice=choice, note=note, typed=typed, actor=operator
-            )
+            lambda: _decide_or_ask(order_id, step, choice=choice, note=note, typed=typed, operator=operator)
         )
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
         form.show_refusal(result.message)
     return _decision_page(request, order_id, step, form)
+
+
+def _decide_or_ask(
+    order_id: UUID, step: str, *, choice: str, note: str, typed: str, operator: Actor
+) -> Result:
+    is_compensating = has_order_compensated(order_id=order_id, step=step, choice=choice)
+    if not is_compensating or refund_to_approve(order_id) is None:
+        return deciding.decide(
+            order_id=order_id, step=step, choice=choice, note=note, typed=typed, actor=operator
+        )
+    return approvals.ask(
+        act=ApprovalAct.DECIDE,
+        parameters={"order_id": str(order_id), "step": step, "choice": choice},
+        actor=operator,
+        reason=note,
+        typed=typed,
+    ).result
 
 
 decide_confirmed = ask_then_act(needs(OPERATE, require_safe(_ask_to_confirm_decision)), _decide_confirmed)
@@ -204,6 +221,7 @@ def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> H
     context = {
         "console_order": read_anywhere(order_id),
         "cancel": cancel_words(terms.back),
+        "needs_approval": refund_to_approve(order_id) is not None,
         "form": form,
     }
     status = 422 if form.errors else 200
@@ -215,7 +233,7 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
     form, operator = TypedForm(request.POST, word=confirmation(order_id).typed), actor(request)
     if form.is_valid():
         values = form.cleaned_data
-        result = _call(lambda: order_acts.compensate(order_id=order_id, actor=operator, **values))
+        result = _call(lambda: _compensate_or_ask(order_id, operator, values))
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
@@ -223,67 +241,13 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
     return _compensate_page(request, order_id, form)
 
 
+def _compensate_or_ask(order_id: UUID, operator: Actor, values: dict[str, Any]) -> Result:
+    if refund_to_approve(order_id) is None:
+        return order_acts.compensate(order_id=order_id, actor=operator, **values)
+    return approvals.ask(
+        act=ApprovalAct.COMPENSATE, parameters={"order_id": str(order_id)}, actor=operator, **values
+    ).result
+
+
 compensate = ask_then_act(needs(OPERATE, require_safe(_ask_to_compensate)), _compensate)
 """Explains what compensating an order means, asks for confirmation, and compensates the order."""
-
-
-def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    order = read_page(order_id)
-    return _settle_page(request, order, step, _settle_form(order, step))
-
-
-def _settle_form(order: ConsoleOrder, name: str, data: QueryDict | None = None) -> SettleForm:
-    step, facts = step_named(order, name), order.detail.order
-    assert facts is not None
-    return SettleForm(
-        data,
-        is_compensation=_is_compensation(order),
-        fields=editing.result_fields(facts.workflow, facts.version, name),
-        finding=step.inquiry.detail if step.inquiry else None,
-        answer=step.answer,
-    )
-
-
-def _is_compensation(order: ConsoleOrder) -> bool:
-    return order.detail.order is not None and order.detail.order.goal == Goal.COMPENSATE
-
-
-def _settle_page(request: HttpRequest, order: ConsoleOrder, step: str, form: SettleForm) -> HttpResponse:
-    context = {
-        "console_order": order,
-        "step": step_named(order, step),
-        "is_compensation": _is_compensation(order),
-        "answer": readable_json(step_named(order, step).answer),
-        "form": form,
-    }
-    return render(request, "console/orders/settle.html", context, status=422 if form.errors else 200)
-
-
-@act(ADMINISTER, confirmed=True)
-def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    order = read_page(order_id)
-    form = _settle_form(order, step, request.POST)
-    if not form.is_valid():
-        return _settle_page(request, order, step, form)
-    result = _call(lambda: _settle_as(form, request, order_id, step))
-    if result.status is ResultStatus.REFUSED:
-        form.add_error(None, result.message)
-        return _settle_page(request, order, step, form)
-    show_result(request, result)
-    return redirect("console:order", order_id)
-
-
-def _settle_as(form: SettleForm, request: HttpRequest, order_id: UUID, step: str) -> Result:
-    values, operator = form.cleaned_data, actor(request)
-    reason = values["reason"]
-    if values["how"] == COMPENSATED:
-        return settling.settle_compensated(order_id=order_id, step=step, actor=operator, reason=reason)
-    if values["how"] == DONE:
-        return settling.settle_done(
-            order_id=order_id, step=step, actor=operator, reason=reason, result=values["result"]
-        )
-    return settling.settle_not_done(order_id=order_id, step=step, actor=operator, reason=reason)
-
-
-settle = ask_then_act(needs(ADMINISTER, require_safe(_ask_to_settle)), _settle)
-"""Asks whether a step was done, with the proof, and records the answer."""

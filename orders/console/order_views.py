@@ -21,6 +21,7 @@ from orders.console.order_lookup import readable_json
 from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search, timeline
+from orders.selectors.desk.approvals import approvals_of
 from orders.selectors.desk.archive_search import OrderList
 from orders.selectors.desk.clients import account_names, naming_accounts
 from orders.selectors.desk.compensation import compensations
@@ -198,6 +199,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "priority_form": _priority_form(order),
             "cancel": cancel_words(money_back([order_id]) if order.can_compensate else NOTHING),
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
+            "approvals": approvals_of(order_id, now=at),
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
             **(runbook_of(detail.alert.kind, detail.alert.code, detail.alert.agent) if detail.alert else {}),

@@ -18,7 +18,7 @@ from orders.models.channel import (
     SubmissionMessage,
 )
 from orders.models.customer import Address
-from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
+from orders.models.desk import ApprovalRequest, AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.feed import FeedEpoch
 from orders.models.figures import AgentFigures, AgentTally, CauseFigures, OrderFigures
 from orders.models.health import (
@@ -52,6 +52,7 @@ __all__ = [
     "Alert",
     "AlertGroup",
     "ApiToken",
+    "ApprovalRequest",
     "ArchivedOrder",
     "AuditEntry",
     "AuditLink",

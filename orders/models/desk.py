@@ -1,12 +1,12 @@
-"""The operators' desk: bulk actions with their items, and the audit log."""
+"""The operators' desk: bulk actions with their items, requests for approval, and the audit log."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from orders.models.choices import choices
 from orders.models.health import AlertGroup
-from orders.vocabulary import BulkItemState, BulkKind, BulkState
+from orders.vocabulary import ApprovalAct, ApprovalState, BulkItemState, BulkKind, BulkState
 
 
 class BulkAction(models.Model):
@@ -81,6 +81,56 @@ class BulkItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.order_id} {self.state}"
+
+
+class ApprovalRequest(models.Model):
+    """An act that somebody may not do alone, and asks an admin to approve. Approving it carries it out.
+
+    `parameters` are those of the act, and `digest` tells acts apart, so that one act is asked for once at a time.
+    Only `orders.services.operators.approvals` writes it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    act = models.CharField(max_length=20, choices=choices(ApprovalAct))
+    target = models.CharField(max_length=120, help_text="as the audit log names it")
+    order_id = models.UUIDField(null=True, help_text="the order that it is about, if it is about one")
+    summary = models.CharField(max_length=300, help_text="the act in words")
+    parameters = models.JSONField(default=dict)
+    digest = models.CharField(max_length=64)
+    reason = models.CharField(max_length=200, blank=True)
+    asked_by = models.CharField(max_length=120)
+    asked_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    state = models.CharField(
+        max_length=10, choices=choices(ApprovalState), default=ApprovalState.WAITING.value
+    )
+    decided_by = models.CharField(max_length=120, blank=True)
+    decided_at = models.DateTimeField(null=True)
+    note = models.CharField(max_length=200, blank=True)
+    result = models.CharField(max_length=300, blank=True, help_text="what came of it, as a sentence")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["expires_at"], condition=Q(state="waiting"), name="approval_waiting"),
+            models.Index(fields=["order_id", "-id"], name="approval_by_order"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["digest"], condition=Q(state="waiting"), name="an_act_waits_for_approval_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="waiting", decided_at__isnull=True)
+                | (~Q(state="waiting") & Q(decided_at__isnull=False)),
+                name="a_request_is_decided_or_waits",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="approved") | ~Q(decided_by=F("asked_by")),
+                name="nobody_approves_her_own_request",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.act} {self.target}"
 
 
 class AuditEntry(models.Model):

@@ -81,6 +81,9 @@ RULES: Mapping[str, Rule] = {
         " AND NOT EXISTS (SELECT FROM orders_bulkitem AS i WHERE i.action_id = row.id)",
         age=timedelta(days=90),
     ),
+    "approvals": Rule(
+        table="orders_approvalrequest", condition="expires_at < %(before)s", age=timedelta(days=90)
+    ),
     "alerts of no order": Rule(
         table="orders_alert", condition="closed_at < %(before)s AND order_id IS NULL", age=timedelta(days=90)
     ),

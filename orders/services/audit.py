@@ -52,6 +52,14 @@ ACTS = {
     "bulk-action-stop": "stop action",
     "bulk-action-undo": "undo action",
     "tokens": "token create",
+    "approvals": "ask for approval",
+    "step-settle-ask": "ask for approval",
+    "order-erase-ask": "ask for approval",
+    "force-circuit-ask": "ask for approval",
+    "unforce-circuit-ask": "ask for approval",
+    "approval-approve": "approve",
+    "approval-decline": "decline",
+    "approval-withdraw": "withdraw",
 }
 """The name of each act in the log, by URL name, where the two differ."""
 TARGETS = {
@@ -64,6 +72,7 @@ TARGETS = {
     "service": "{}",
     "role": "{}",
     "token_id": "token {}",
+    "request_id": "request {}",
 }
 """What an act is about, by the URL parameter that identifies it."""
 

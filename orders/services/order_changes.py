@@ -17,6 +17,7 @@ from orders.selectors.desk.confirmation import confirmation
 from orders.services.act_results import Result, ResultStatus
 from orders.services.cancelling import cancel_anywhere
 from orders.services.order_lock import lock_order, operator, release_order, reset_step
+from orders.services.refund_approval import Approval, why_not_refund
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
 
@@ -65,10 +66,18 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
     return Result(status=ResultStatus.DONE, message=f"Resubmitted {names}.")
 
 
-def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
+def compensate_order(
+    *,
+    order_id: UUID,
+    by: str,
+    reason: str = "",
+    approval: Approval | None = None,
+    is_in_bulk: bool = False,
+) -> Result:
     """Starts the compensation of a whole order, whatever its state, and also before it is inserted (C10).
 
-    Raises `NoSuchOrderError`.
+    A refund that needs an `approval` is refused without one, with an `ApprovalNeededError` as the cause, unless it
+    `is_in_bulk`: a bulk action was approved as a whole. Raises `NoSuchOrderError`.
     """
     request = EventRow(
         order_id,
@@ -86,6 +95,8 @@ def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
                 ),
             }.get(ProcessState(row.process_state), UNDER_WAY)
             return Result(status=ResultStatus.ALREADY, message=message)
+        if not is_in_bulk and (refusal := why_not_refund(order_id, approval=approval)):
+            return refusal
         words = cancel_words(confirmation(order_id).back)
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events([request])

@@ -10,6 +10,7 @@
 {{ path|pieces }}                 a path or an email address that breaks before / and @, elsewhere only if it must
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
+{% approval_state state %}         the pill of a request for approval
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind:code }} "a step failed for good"
 {{ act|act_label }}               "create token", of an act in the audit log
 {{ kind|alert_text:message }}     an alert's message, which says so if it is of a compensation
@@ -57,6 +58,7 @@ from orders.wording.events import finding_text, shorten
 from orders.wording.processes import held_by
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
+    APPROVAL_STATES,
     BULK_ITEM_STATES,
     BULK_KINDS,
     BULK_STATES,
@@ -187,6 +189,12 @@ def bulk_state(state: str) -> SafeString:
 
 
 @register.simple_tag
+def approval_state(state: str) -> SafeString:
+    """The pill of where a request for approval stands."""
+    return _pill(pill_of(APPROVAL_STATES, state))
+
+
+@register.simple_tag
 def bulk_item_state(state: str) -> SafeString:
     """The pill of where one order of a bulk action stands."""
     return _pill(pill_of(BULK_ITEM_STATES, state))
@@ -300,6 +308,7 @@ PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
     ("alerts", "a", "bell", "Alerts", ("group", "cause-history", "group-times")),
     ("decisions", "d", "check", "Decisions", ()),
     ("deadlines", "e", "clock", "Deadlines", ()),
+    ("approvals", "v", "key", "Approvals", ()),
     ("bulk-actions", "b", "stack", "Bulk actions", ("bulk",)),
     ("compensation", "c", "cross", "Cancellations", ()),
     ("agents", "n", "plug", "Agents", ("agent",)),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from orders.vocabulary import (
     AlertKind,
+    ApprovalState,
     BulkItemState,
     BulkKind,
     BulkState,
@@ -47,6 +48,14 @@ CIRCUIT_STATES: Mapping[str, Pill] = {
     CircuitState.CLOSED: Pill("good", "done", "closed"),
     CircuitState.OPEN: Pill("bad", "stop", "open"),
     CircuitState.HALF_OPEN: Pill("warn", "retry", "half open"),
+}
+APPROVAL_STATES: Mapping[str, Pill] = {
+    ApprovalState.WAITING: Pill("warn", "clock", "waiting for approval"),
+    ApprovalState.APPROVED: Pill("good", "done", "approved"),
+    ApprovalState.DECLINED: Pill("idle", "stop", "declined"),
+    ApprovalState.WITHDRAWN: Pill("idle", "undo", "withdrawn"),
+    ApprovalState.EXPIRED: Pill("idle", "clock", "expired"),
+    ApprovalState.LAPSED: Pill("idle", "info", "no longer possible"),
 }
 BULK_STATES: Mapping[str, Pill] = {
     BulkState.RUNNING: Pill("busy", "running", "running"),

@@ -94,6 +94,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "DEBUG": {("false", "true"): "off (`bin/up`: on)"}[str(defaults.debug).lower(), demo["DEBUG"]],
         "AGENT_RATE": {0.0: "0 (no limit)"}[defaults.agent_rate],
         "REQUIRE_SECOND_FACTOR": {True: "on, unless `DEBUG` is"}[defaults.require_second_factor],
+        "APPROVE_REFUNDS_ABOVE": {None: "none"}[defaults.approve_refunds_above],
         "PUBLIC_URL": {f"http://{defaults.bind}": "`http://` and `BIND`"}[defaults.public_url],
         "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],

@@ -53,6 +53,11 @@ WRONG = [
         "localhost",
         "expected networks separated by commas, for example 10.20.0.0/16",
     ),
+    (
+        "APPROVE_REFUNDS_ABOVE",
+        "500",
+        "expected amounts with their currencies, each currency once, for example EUR 500, GBP 400",
+    ),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
     (
         "LIMITS",
@@ -75,6 +80,10 @@ ALSO_WRONG = [
     *[("SUPERVISOR_PERIOD", value) for value in ("", "nan", "inf", "1e9", "2s")],
     *[("FAILURE_THRESHOLD", value) for value in ("", "2.5", "101", "three")],
     *[("WEBHOOK_NETWORKS", value) for value in ("intranet", "10.0.0.0/33", "10.0.0.0/8,", "*")],
+    *[
+        ("APPROVE_REFUNDS_ABOVE", value)
+        for value in ("EUR", "eur 5", "EUR -1", "EUR 1,5", "EUR 5, EUR 6", "XQQ 5", "JPY 0.5", "EUR 0.001")
+    ],
     *[("PUBLIC_URL", value) for value in ("http://[::1", "http://host:99999", "http://host:port")],
     *[("BUSINESSES", value) for value in ("", "orders.shop,orders.shop", "..shop", "orders.shop,")],
     *[

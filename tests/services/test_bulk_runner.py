@@ -230,7 +230,10 @@ def test_an_action_never_exceeds_its_rate(rate: float, seconds: float, allowed: 
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_runners_and_operators_act_on_each_order_once() -> None:
     ids = failed_orders(30)
-    actions = [a_bulk(ids, waves=(0,)), a_bulk(list(reversed(ids)), waves=(0,))]
+    actions = [a_bulk(ids, waves=(0,))]
+    BulkAction.objects.update(state="finished")  # otherwise its orders would be refused to the other
+    actions.append(a_bulk(list(reversed(ids)), waves=(0,)))
+    BulkAction.objects.update(state="running")
     all_at_once(4, lambda _: [run_once() for _ in range(3)])
     for action in actions:
         carry_on(action)

@@ -6,6 +6,7 @@ from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.runtime.loop import Counts
 from orders.models import AlertGroup, BulkAction, BulkItem, Event, OrderProcess
 from orders.services import audit
+from orders.services.operators import bulk_control
 from orders.services.operators.bulk_runner import run_once
 from tests.support.factories import ago, make_order
 
@@ -55,6 +56,12 @@ def carry_on(action: BulkAction) -> Counts:
 
 def now_of(action: BulkAction) -> BulkAction:
     return BulkAction.objects.get(pk=action.pk)
+
+
+def stop(*actions: BulkAction) -> None:
+    """Stops actions for good, so that others can take their orders."""
+    for action in actions:
+        bulk_control.stop(action_id=action.pk, actor=OTTO)
 
 
 def items_in(action: BulkAction, state: str) -> list[UUID]:

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from orders.console import urls
 from orders.engine.alerts import NewAlert, open_alerts
-from orders.models import AlertGroup, BulkAction, Circuit, OutgoingMessage
+from orders.models import AlertGroup, ApprovalRequest, BulkAction, Circuit, OutgoingMessage
 from tests.support.factories import make_order
 
 PUBLIC = {"sign-in"}
@@ -24,6 +24,15 @@ def make_places() -> dict[str, str]:
     message = OutgoingMessage.objects.create(
         kind="sign_up", state="failed", give_up_at="2030-01-01T00:00Z", ended_at="2030-01-01T00:00Z"
     )
+    approval = ApprovalRequest.objects.create(
+        act="force_circuit",
+        target="agent kitchen",
+        summary="Force the circuit",
+        parameters={"agent": "kitchen", "state": "open", "seconds": 300},
+        reason="it misbehaves",
+        asked_by="otto",
+        expires_at="2030-01-01T00:00Z",
+    )
     about: dict[str, Any] = {
         "message_id": message.pk,
         "order_id": order.order_id,
@@ -36,6 +45,7 @@ def make_places() -> dict[str, str]:
         "service": "mail",
         "role": "jobs",
         "token_id": 1,
+        "request_id": approval.pk,
     }
     places = {}
     for pattern in urls.urlpatterns:

@@ -21,6 +21,7 @@ from tests.support.desk import (
     group_of,
     items_in,
     now_of,
+    stop,
     succeed,
     times_resubmitted,
 )
@@ -240,6 +241,7 @@ def test_filtered_and_selected_orders_are_resubmitted_if_they_are_in_error(desk:
     ask_for(client, "code=http_503")
     assert sorted(items_in(BulkAction.objects.latest("id"), "waiting")) == sorted(ids)
     assert BulkAction.objects.latest("id").query["code"] == "http_503"
+    stop(BulkAction.objects.get())
     ask_for(client, f"orders={ids[1]}&orders={pending}")
     assert items_in(BulkAction.objects.latest("id"), "waiting") == [ids[1]]
     page = client.get(f"/console/bulk/new/?orders={pending}")

@@ -53,12 +53,18 @@ def test_a_customer_with_an_unfinished_order_cannot_be_erased(desk: Desk) -> Non
     assert "erase/" not in admin.get(f"/console/orders/{unfinished.pk}/").content.decode()
 
 
-@pytest.mark.parametrize("role", ["viewer", "operator"])
-def test_only_administrators_are_offered_it(desk: Desk, role: str) -> None:
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("operator", 200)])
+def test_only_administrators_erase_and_an_operator_is_offered_to_ask(
+    desk: Desk, role: str, status: int
+) -> None:
     order_id = finished_order(days=1, purchase={"email": EMAIL})
     client, at = desk(role), f"/console/orders/{order_id}/erase/"
-    assert at not in client.get(f"/console/orders/{order_id}/").content.decode()
-    assert (client.get(at).status_code, client.post(at, {"typed": "erase"}).status_code) == (403, 403)
+    assert (at in client.get(f"/console/orders/{order_id}/").content.decode()) is (role == "operator")
+    page = client.get(at)
+    assert page.status_code == status
+    assert "Erase the customer</button>" not in page.content.decode()
+    assert (f'formaction="{at}ask/"' in page.content.decode()) is (role == "operator")
+    assert client.post(at, {"typed": "erase"}).status_code == 403
     assert OrderProcess.objects.filter(pk=order_id).exists()
 
 

@@ -205,7 +205,10 @@ def test_the_desk_shows_failed_compensations_and_settles_them_with_proof(desk: D
     page = admin.get("/console/compensation/").content.decode()
     at = f"/console/orders/{order.pk}/steps/reserve-stock/settle/"
     assert at in page and str(going.pk) in page
-    assert at not in desk("operator").get("/console/compensation/").content.decode()
+    assert at not in desk("viewer").get("/console/compensation/").content.decode()
+    assert (
+        at in desk("operator").get("/console/compensation/").content.decode()
+    )  # who asks for approval there
     admin.post(at, {"how": "compensated", "reason": ""})
     assert stored(order).process_state == "error"
     admin.post(at, {"how": "compensated", "reason": "mail of the warehouse, 12 March"})

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from orders.models import AuditEntry, BulkAction, OrderProcess
 from orders.vocabulary import TokenScope
-from tests.support.desk import carry_on, failed_orders, succeed
+from tests.support.desk import carry_on, failed_orders, stop, succeed
 from tests.support.factories import ago
 from tests.support.people import api_client, person, token_of
 from tests.web.bulk_actions import ACTIONS, ACTS, COMPENSATE, ERRORS, OPERATE, orders_of, started
@@ -124,10 +124,11 @@ def test_an_action_is_paused_resumed_and_stopped_and_each_act_counts_once(operat
 
 def test_an_action_is_undone_in_time_and_afterwards_that_is_refused_and_recorded(operator: APIClient) -> None:
     failed_orders(1)
-    early, late = started(operator), started(operator)
+    early = started(operator)
     for _ in range(2):
         answer = operator.post(f"{ACTIONS}/{early.pk}/undo", {"reason": "wrong orders"})
         assert (answer.status_code, answer.json()["state"]) == (200, "undone")
+    late = started(operator)
     entry = AuditEntry.objects.get(act="undo action")
     assert (entry.allowed, entry.reason) == (True, "wrong orders")
     carry_on(late)
@@ -150,7 +151,11 @@ def test_an_act_on_an_action_that_there_is_not_is_not_found(operator: APIClient,
 
 def test_actions_are_listed_newest_first(operator: APIClient) -> None:
     failed_orders(1)
-    newest_first = [started(operator).pk for _ in range(3)][::-1]
+    newest_first: list[int] = []
+    for _ in range(3):
+        action = started(operator)
+        stop(action)
+        newest_first.insert(0, action.pk)
     assert [action["id"] for action in operator.get(ACTIONS).json()["results"]] == newest_first
     page = operator.get(f"{ACTIONS}?page_size=2").json()
     last = operator.get(page["next"]).json()
@@ -176,8 +181,10 @@ def test_a_request_that_is_repeated_with_its_key_makes_one_action(operator: APIC
     answer = operator.post(ACTIONS, other, headers={"Idempotency-Key": "monday"})
     assert_problem(answer, "idempotency_key_reused")
     olga = api_client(token_of(person("operator", "olga")))
+    stop(BulkAction.objects.get())
     failed_orders(1)
     assert olga.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "monday"}).json()["by"] == "olga"
+    stop(BulkAction.objects.get(by="olga"))
     assert mistakes(operator.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "\u00e9"})) == [
         "Idempotency-Key"
     ]

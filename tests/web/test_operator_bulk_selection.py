@@ -12,7 +12,7 @@ from orders.api.operator_bulk_requests import PREVIEWS, read_one_of, selection_o
 from orders.console.forms.bulk import SelectionForm
 from orders.models import Alert, AuditEntry, BulkAction, OrderProcess
 from orders.selectors.desk import bulk_selection
-from tests.support.desk import failed_orders, group_of
+from tests.support.desk import failed_orders, group_of, stop
 from tests.support.factories import make_order, make_purchase
 from tests.support.finished_orders import archive, finished_order
 from tests.support.people import api_client, person, token_of
@@ -101,6 +101,7 @@ def test_a_cancellation_takes_orders_in_any_state_and_leaves_archived_ones_out(o
         number = operator.post(ACTIONS, body | {"count": len(expected)}).json()["id"]
         action = BulkAction.objects.get(pk=number)
         assert [order_id for order_id, _ in orders_of(operator, action)] == expected
+        stop(action)
 
 
 def test_an_alert_that_opens_after_the_preview_adds_no_order_to_that_of_its_group(

@@ -22,7 +22,7 @@ from orders.management.operator_command import (
 from orders.models import BulkAction
 from orders.selectors.database_clock import now
 from orders.selectors.desk.alerts import orders_with_alert
-from orders.selectors.desk.bulk import Progress, find_action
+from orders.selectors.desk.bulk import Progress, busy_orders, find_action
 from orders.services.audit import Actor
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import order_acts
@@ -61,6 +61,11 @@ class Command(ActingCommand):
         parser.add_argument(
             "--group", type=int, help="with --all: only the alerts of this group, as `alerts` numbers them"
         )
+        parser.add_argument(
+            "--leave-out-busy",
+            action="store_true",
+            help="with --all: leave out the orders that another bulk action has, which has not ended",
+        )
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         parser.add_argument(
             "--wait", action="store_true", help="with --all: wait for the results and show progress"
@@ -92,6 +97,9 @@ class Command(ActingCommand):
         query = {name: options[name] for name in NARROWED_BY if options[name]}
         description = ", ".join(f"{name} {value}" for name, value in query.items())
         order_ids = orders_with_alert(**query, most=bulk_services.MOST)
+        if options["leave_out_busy"]:
+            busy = busy_orders(order_ids)
+            order_ids = [order_id for order_id in order_ids if order_id not in busy]
         if not order_ids:
             self.stdout.write(f"no order has an open alert with {description}")
             return NOTHING
@@ -106,6 +114,10 @@ class Command(ActingCommand):
                 reason=options["reason"],
                 typed_count=len(order_ids),  # it has just been confirmed
             )
+        except bulk_services.BusyOrdersError as error:
+            raise Stop(f"{error} To leave them out: --leave-out-busy", REFUSED) from error
+        except bulk_services.NothingToDoError as error:
+            raise Stop(str(error), NOTHING) from error
         except bulk_services.TooManyError as error:
             raise Stop(str(error), REFUSED) from error
         self._report(action)

@@ -14,6 +14,15 @@ SHOWN = 25
 STATES = tuple(BulkItemState)
 
 
+# One order's resubmission, which waits for ten seconds to be undone, keeps nobody from acting on many.
+_BUSY = """
+    SELECT i.order_id, i.action_id
+      FROM orders_bulkaction AS a JOIN orders_bulkitem AS i ON i.action_id = a.id
+     WHERE a.state IN ('running', 'paused') AND i.state IN ('waiting', 'acted') AND i.order_id = ANY(%s)
+       AND NOT (a.total = 1 AND a.selection = 'order ' || i.order_id)
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wave:
     """One wave: how many of its orders are in each state."""
@@ -179,3 +188,8 @@ def results(
     """Each order of an action with its wave, state, result and times, for a file. One query."""
     rows = BulkItem.objects.filter(action_id=action_id).order_by("position")
     return list(rows.values_list("order_id", "wave", "state", "result", "acted_at", "ended_at")[:most])
+
+
+def busy_orders(order_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """Which of these orders an action that has not ended still has, each with that action's number. One query."""
+    return dict(fetch(_BUSY, [list(order_ids)]))

@@ -14,8 +14,10 @@ from django.db import transaction
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AlertGroup, BulkAction, BulkItem
+from orders.selectors.desk.bulk import busy_orders
 from orders.services import audit
 from orders.services.order_lock import lock_order
+from orders.services.refund_approval import Approval, require_approval_of_many
 from orders.vocabulary import BulkItemState, BulkKind, BulkState, ProcessState
 
 GRACE = timedelta(seconds=10)
@@ -34,6 +36,8 @@ RATE = 20.0
 """Orders a second at most, unless the operator chooses another rate."""
 SLOWEST, FASTEST = 0.1, 1000.0
 """The lowest and the highest rate that an operator can choose, in orders a second."""
+SHOWN = 5
+"""The most other actions that a refusal names."""
 TOKEN_LIFETIME = timedelta(hours=1)
 """How long a form that is submitted twice is recognised."""
 
@@ -66,8 +70,33 @@ class CountMismatchError(SaswebError):
         self.typed = typed
 
 
+class BusyOrdersError(SaswebError):
+    """Raised when another bulk action that has not ended has some of the orders. `count` is how many of `total`, and
+    `actions` are the numbers of those actions."""
+
+    def __init__(self, *, count: int, total: int, actions: Sequence[int]) -> None:
+        others = ", ".join(map(str, actions[:SHOWN])) + (" and others" if len(actions) > SHOWN else "")
+        number = "The order is" if total == 1 else f"{count:,} of the {total:,} orders {_are(count)}"
+        noun = "bulk action" if len(actions) == 1 else "bulk actions"
+        super().__init__(
+            f"{number} in {noun} {others}, which {_has(len(actions))} not ended. Wait for that, stop it, or leave"
+            f" {'it' if count == 1 else 'them'} out."
+        )
+        self.count = count
+        self.total = total
+        self.actions = actions
+
+
 class ImpossibleActionError(SaswebError):
     """Raised when the waves, the rate or the stop share are out of range."""
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _has(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> BulkAction:
@@ -114,23 +143,28 @@ def create(
     typed_count: int | None = None,
     token: str = "",
     most: int | None = None,
+    leave_out_busy: bool = False,
+    approval: Approval | None = None,
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
     `selection` describes the orders in words; `group` or `query` selected them, and there may be `most`, by default
     `MOST`. A form that is submitted twice has the same `token` both times and creates one action, which `is_replayed`
     the second time. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and `CountMismatchError` if
-    `typed_count` is wrong, or is missing although `needs_count`.
+    `typed_count` is wrong, or is missing although `needs_count`. Raises `BusyOrdersError` if another action that has
+    not ended has some of the orders, unless they are to be left out, and `ApprovalNeededError`.
     """
     with transaction.atomic():
         if token and (earlier := _action_of_token(token)) is not None:
             earlier.is_replayed = True
             return earlier
-        selected = list(dict.fromkeys(order_ids))
+        selected = _free(list(dict.fromkeys(order_ids)), leave_out_busy=leave_out_busy)
         _check(selected, MOST if most is None else most, waves, stop_share, rate)
         is_counted = typed_count is not None or needs_count(kind=kind, count=len(selected))
         if is_counted and typed_count != len(selected):
             raise CountMismatchError(len(selected), typed=typed_count)
+        if kind == BulkKind.COMPENSATE and approval is None:
+            require_approval_of_many(selected)
         return _create(
             kind=kind,
             order_ids=selected,
@@ -143,6 +177,18 @@ def create(
             stop_share=stop_share,
             rate=rate,
         )
+
+
+def _free(order_ids: list[UUID], *, leave_out_busy: bool) -> list[UUID]:
+    """The orders that no other action has. Raises `BusyOrdersError` if some are not to be left out.
+
+    Actions are created one after the other, so of two at once with the same order, the second finds the first.
+    """
+    fetch("SELECT pg_advisory_xact_lock(hashtextextended('bulk actions', 0))")
+    busy = busy_orders(order_ids)
+    if busy and not leave_out_busy:
+        raise BusyOrdersError(count=len(busy), total=len(order_ids), actions=sorted(set(busy.values())))
+    return [order_id for order_id in order_ids if order_id not in busy]
 
 
 def needs_count(*, kind: str, count: int) -> bool:

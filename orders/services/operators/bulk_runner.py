@@ -181,7 +181,7 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
 
 def _apply(action: BulkAction, item: BulkItem, reason: str) -> Result:
     if action.kind == BulkKind.COMPENSATE:
-        return compensate_order(order_id=item.order_id, by=action.by, reason=reason)
+        return compensate_order(order_id=item.order_id, by=action.by, reason=reason, is_in_bulk=True)
     return resubmit_order(order_id=item.order_id, by=action.by, reason=reason)
 
 

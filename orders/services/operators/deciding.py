@@ -17,17 +17,25 @@ from orders.services.answers import AnswerError
 from orders.services.audit import Actor
 from orders.services.operators.acts import act_on, done, find_step, refused
 from orders.services.operators.order_acts import UNCONFIRMED
-from orders.vocabulary import WaitKind
+from orders.services.refund_approval import Approval, why_not_refund
+from orders.vocabulary import ApprovalAct, WaitKind
 from orders.wording.cancelling import cancel_words
 
 
 def decide(
-    *, order_id: UUID, step: str, choice: str, actor: Actor, note: str = "", typed: str = ""
+    *,
+    order_id: UUID,
+    step: str,
+    choice: str,
+    actor: Actor,
+    note: str = "",
+    typed: str | None = "",
+    approval: Approval | None = None,
 ) -> Result:
     """Takes a choice of a step that waits for a decision. Raises `NoSuchOrderError`.
 
     A choice that has the order compensated needs a note, and what `orders.selectors.desk.confirmation` asks for as
-    `typed`.
+    `typed`, which is None only where the request that was approved has confirmed it. Its refund may need an `approval`.
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
@@ -41,8 +49,10 @@ def decide(
         words = cancel_words(confirmation(order_id).back)
         if not note.strip():
             return refused(f"Say why. {choice} has the order {words.state}.")
-        if not confirms(typed, order_id):
+        if not (typed is None and approval) and not confirms(typed or "", order_id):
             return refused(UNCONFIRMED)
+        if refusal := why_not_refund(order_id, act=ApprovalAct.DECIDE, approval=approval):
+            return refusal
         answers.decide(order_id=order_id, step=step, choice=choice, by=actor.name, note=note)
         return done(f"Decided {step}: {choice}. The order will be {words.state}.")
 

@@ -37,6 +37,9 @@ TABLES = {
     "orders_handovernote": Mentions(texts=("by", "text")),
     "orders_ownrunbook": Mentions(texts=("by", "text"), key="code", first=""),
     "orders_bulkaction": Mentions(texts=("selection", "reason", "pause_reason"), documents=("query",)),
+    "orders_approvalrequest": Mentions(
+        texts=("summary", "reason", "note", "result"), documents=("parameters",)
+    ),
     "orders_outgoingmessage": Mentions(texts=("recipient", "error"), documents=("arguments",)),
     "orders_webhookdelivery": Mentions(texts=(), documents=("body", "log")),
     "orders_circuit": Mentions(texts=("cause_message", "held_reason"), key="agent", first=""),

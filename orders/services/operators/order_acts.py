@@ -36,6 +36,7 @@ from orders.services.operators.acts import (
     state_in_words,
 )
 from orders.services.order_lock import NoSuchOrderError
+from orders.services.refund_approval import Approval
 from orders.vocabulary import FINISHED_STATES, EventKind, Goal, ProcessState, StepStatus, WaitKind
 
 UNCONFIRMED = (
@@ -56,28 +57,42 @@ def resubmit(*, order_id: UUID, actor: Actor, reason: str = "", step: str | None
     return act_on("resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
-def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None = None) -> Result:
+def compensate(
+    *,
+    order_id: UUID,
+    actor: Actor,
+    reason: str,
+    typed: str | None = None,
+    approval: Approval | None = None,
+) -> Result:
     """Starts the compensation of the whole order, and also before it is inserted (C10). Raises `NoSuchOrderError`.
 
     A caller that asks for confirmation passes what was `typed`. It must be what `orders.selectors.desk.confirmation`
-    asks for: the amount to be refunded, or a word.
+    asks for: the amount to be refunded, or a word. A refund may need an `approval`
+    (`orders.services.refund_approval`).
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         if typed is not None and row.goal != Goal.COMPENSATE and not confirms(typed, order_id):
             return refused(UNCONFIRMED)
-        return order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
+        return order_changes.compensate_order(
+            order_id=order_id, by=actor.name, reason=reason, approval=approval
+        )
 
     for _ in range(LOOKS):
         with suppress(NoSuchOrderError):
             return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
-        result = _compensate_submission(order_id=order_id, actor=actor, reason=reason, typed=typed)
+        result = _compensate_submission(
+            order_id=order_id, actor=actor, reason=reason, typed=typed, approval=approval
+        )
         if result is not None:
             return result
     raise NoSuchOrderError(f"Order {order_id} does not exist, or is archived.")
 
 
-def _compensate_submission(*, order_id: UUID, actor: Actor, reason: str, typed: str | None) -> Result | None:
+def _compensate_submission(
+    *, order_id: UUID, actor: Actor, reason: str, typed: str | None, approval: Approval | None
+) -> Result | None:
     """Compensates an order that is not inserted; None if there is none, perhaps because it has just been."""
     with transaction.atomic():
         if submission_of(order_id) == (None, None):
@@ -85,7 +100,9 @@ def _compensate_submission(*, order_id: UUID, actor: Actor, reason: str, typed: 
         if typed is not None and not confirms(typed, order_id):
             result = refused(UNCONFIRMED)
         else:
-            result = order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
+            result = order_changes.compensate_order(
+                order_id=order_id, by=actor.name, reason=reason, approval=approval
+            )
         audit.record(
             actor=actor,
             act="compensate",

@@ -7,14 +7,16 @@ from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, refused
-from orders.services.operators.erasure import erase
+from orders.services.operators.erasure import BRIEF_SECONDS, erase
 from orders.services.order_lock import NoSuchOrderError
 
 WORD = "erase"
 """What confirms an erasure."""
 
 
-def erase_customer_of(*, order_id: UUID, actor: Actor, reason: str, typed: str) -> Result:
+def erase_customer_of(
+    *, order_id: UUID, actor: Actor, reason: str, typed: str, seconds: float = BRIEF_SECONDS
+) -> Result:
     """Erases everything about the customer of an inserted order, archived or not, if `WORD` was `typed`.
 
     What is refused says what would be erased, and is recorded without the reason, which may name her. Raises
@@ -24,7 +26,7 @@ def erase_customer_of(*, order_id: UUID, actor: Actor, reason: str, typed: str) 
     if not email:
         return already("Nothing is stored about a customer of this order.")
     if typed.strip().lower() == WORD:
-        result = erase(email=email, actor=actor, reason=reason)
+        result = erase(email=email, actor=actor, reason=reason, seconds=seconds)
     else:
         result = erase(email=email, actor=actor, dry_run=True)
         if result.status is ResultStatus.DONE:

@@ -1,0 +1,271 @@
+"""Asks an admin to approve an act, and approves, declines and withdraws what was asked for. See docs/adr/0058.
+
+Asking rehearses the act and takes it back, so what cannot be done is refused at once. Approving carries it out in the
+same transaction, by the same service, which checks the state anew. Both people are named in the audit log, and the
+reason in the order's history names who asked.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.errors import SaswebError
+from orders.engine.runtime.sql import database_now, fetch
+from orders.models import ApprovalRequest
+from orders.selectors.desk.refund_approval import is_set, may_refund, refund_to_approve
+from orders.services import audit
+from orders.services.act_results import Result, ResultStatus
+from orders.services.audit import Actor
+from orders.services.operators.acts import already, done, refused
+from orders.services.operators.approval_acts import ACTS, REFUNDS, Terms, refund_of
+from orders.services.refund_approval import Approval
+from orders.vocabulary import ApprovalAct, ApprovalState
+from orders.wording.units import counted
+
+LIFETIME = timedelta(hours=24)
+"""How long a request waits for an answer before it expires."""
+LONGEST_REASON = 200
+"""Characters of a reason, with what says who asked."""
+SHELL = "operator:"
+"""How the name of somebody who acts by a command begins."""
+
+
+class NoSuchApprovalError(SaswebError):
+    """Raised when there is no such request for approval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """What came of asking: the request, or None if the act is refused as it would be without asking."""
+
+    result: Result
+    request: ApprovalRequest | None = None
+
+
+def ask(
+    *,
+    act: ApprovalAct,
+    parameters: dict[str, Any],
+    actor: Actor,
+    reason: str,
+    typed: str | int | None = None,
+) -> Asking:
+    """Asks for approval of an act. The same act that already waits for approval is not asked for again.
+
+    `typed` is what confirms an act that needs that. Raises what the act itself raises, such as `NoSuchOrderError`.
+    """
+    target = ACTS[act].target(parameters)
+    with transaction.atomic():
+        if refusal := _why_not_ask(act, parameters):
+            result = refusal
+        else:
+            parameters |= _refund(act, parameters)
+            result = _rehearse(act, parameters, actor, reason, typed)
+        if result.status is not ResultStatus.DONE:
+            audit.record(
+                actor=actor,
+                act="ask for approval",
+                target=target,
+                result=result.message,
+                reason=reason,
+                allowed=result.status is not ResultStatus.REFUSED,
+            )
+            return Asking(result=result)
+        request, is_new = _store(act, parameters, actor, reason)
+        if not is_new:
+            message = f"{request.asked_by} has asked for this already. It waits for an admin's approval."
+            return Asking(request=request, result=already(message))
+        audit.record(
+            actor=actor,
+            act="ask for approval",
+            target=target,
+            result=f"Request {request.pk}: {request.summary}.",
+            reason=reason,
+            after={"request": request.pk, "expires_at": str(request.expires_at)},
+        )
+        wake(Topic.PROGRESS)
+    hours = counted(int(LIFETIME.total_seconds() // 3600), "hour")
+    message = (
+        f"Asked for approval as request {request.pk}. Another person, an admin, can approve it for {hours}."
+    )
+    return Asking(request=request, result=done(message))
+
+
+def _why_not_ask(act: ApprovalAct, parameters: dict[str, Any]) -> Result | None:
+    if act in REFUNDS:
+        needed = refund_to_approve(UUID(parameters["order_id"])) is not None
+    elif act is ApprovalAct.BULK:
+        needed = is_set() and may_refund([UUID(order_id) for order_id in parameters["orders"]])
+    else:
+        return None
+    return None if needed else refused("This needs no approval. You can do it yourself.")
+
+
+def _refund(act: ApprovalAct, parameters: dict[str, Any]) -> dict[str, Any]:
+    refund = refund_to_approve(UUID(parameters["order_id"])) if act in REFUNDS else None
+    return {"refund": refund.amount, "currency": refund.currency} if refund else {}
+
+
+def _rehearse(
+    act: ApprovalAct, parameters: dict[str, Any], actor: Actor, reason: str, typed: str | int | None
+) -> Result:
+    """Does the act as if it had been approved, and takes everything back."""
+    approval = Approval(request=0, asked_by=actor.name, refund=refund_of(parameters))
+    with transaction.atomic():
+        terms = Terms(actor=actor, reason=reason, approval=approval, typed=typed)
+        result = ACTS[act].perform(parameters, terms)
+        transaction.set_rollback(True)
+    return result
+
+
+def _store(
+    act: ApprovalAct, parameters: dict[str, Any], actor: Actor, reason: str
+) -> tuple[ApprovalRequest, bool]:
+    """The request that waits for approval of this act, and whether it is new. Of two at once, one is."""
+    digest = sha256(json.dumps([act, parameters], sort_keys=True).encode()).hexdigest()
+    fetch("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [digest])
+    at = database_now()
+    waiting = ApprovalRequest.objects.filter(digest=digest, state=ApprovalState.WAITING)
+    waiting.filter(expires_at__lte=at).update(state=ApprovalState.EXPIRED, decided_at=F("expires_at"))
+    if (earlier := waiting.first()) is not None:
+        return earlier, False
+    order_id = parameters.get("order_id")
+    request = ApprovalRequest.objects.create(
+        act=act,
+        target=ACTS[act].target(parameters)[:120],
+        order_id=UUID(order_id) if order_id else None,
+        summary=ACTS[act].say(parameters)[:300],
+        parameters=parameters,
+        digest=digest,
+        reason=reason[:LONGEST_REASON],
+        asked_by=actor.name,
+        expires_at=at + LIFETIME,
+    )
+    return request, True
+
+
+def approve(*, request_id: int, actor: Actor) -> Result:
+    """Approves a request and carries its act out. Raises `NoSuchApprovalError`.
+
+    If the act is no longer possible, nothing is done, and the request lapses. Nobody approves her own request.
+    """
+
+    def work(request: ApprovalRequest) -> Result:
+        if same_person(request.asked_by, actor.name):
+            return refused("You asked for this yourself, so another admin has to approve it.")
+        result = _carry_out(request, actor)
+        is_done = result.status is ResultStatus.DONE
+        _end(
+            request, ApprovalState.APPROVED if is_done else ApprovalState.LAPSED, actor, result=result.message
+        )
+        if is_done:
+            return done(f"Approved. {result.message}")
+        return refused(f"This can no longer be done, so nothing was changed. {result.message}")
+
+    return _answer("approve", request_id, actor, work, ApprovalState.APPROVED)
+
+
+def _carry_out(request: ApprovalRequest, actor: Actor) -> Result:
+    approval = Approval(request=request.pk, asked_by=request.asked_by, refund=refund_of(request.parameters))
+    terms = Terms(actor=actor, reason=_reason_with_both(request), approval=approval)
+    try:
+        with transaction.atomic():
+            return ACTS[ApprovalAct(request.act)].perform(request.parameters, terms)
+    except SaswebError as error:  # the order is gone, or an act in bulk has none left
+        return refused(str(error))
+
+
+def _reason_with_both(request: ApprovalRequest) -> str:
+    """The reason that goes into the history beside the name of who approves: it names who asked."""
+    origin = f"asked for by {request.asked_by}, request {request.pk}"
+    if not request.reason:
+        return f"({origin})"
+    room = LONGEST_REASON - len(origin) - 3
+    reason = request.reason if len(request.reason) <= room else f"{request.reason[: room - 1]}…"
+    return f"{reason} ({origin})"
+
+
+def decline(*, request_id: int, actor: Actor, note: str = "") -> Result:
+    """Declines a request. Raises `NoSuchApprovalError`."""
+
+    def work(request: ApprovalRequest) -> Result:
+        if same_person(request.asked_by, actor.name):
+            return refused("You asked for this yourself. Withdraw it instead.")
+        _end(request, ApprovalState.DECLINED, actor, note=note)
+        return done(f"Declined what {request.asked_by} asked for. Nothing was changed.")
+
+    return _answer("decline", request_id, actor, work, ApprovalState.DECLINED, note=note)
+
+
+def withdraw(*, request_id: int, actor: Actor, note: str = "") -> Result:
+    """Withdraws one's own request. Raises `NoSuchApprovalError`."""
+
+    def work(request: ApprovalRequest) -> Result:
+        if request.asked_by != actor.name:
+            return refused(f"Only {request.asked_by}, who asked for this, can withdraw it.")
+        _end(request, ApprovalState.WITHDRAWN, actor, note=note)
+        return done("Withdrawn. Nothing was changed.")
+
+    return _answer("withdraw", request_id, actor, work, ApprovalState.WITHDRAWN, note=note)
+
+
+def same_person(name: str, other: str) -> bool:
+    """Whether two names are of one person, who may act in the console, by a token and by a command."""
+    return name.removeprefix(SHELL) == other.removeprefix(SHELL)
+
+
+def _answer(
+    act: str,
+    request_id: int,
+    actor: Actor,
+    work: Callable[[ApprovalRequest], Result],
+    state: ApprovalState,
+    *,
+    note: str = "",
+) -> Result:
+    """Locks a request, answers it if it still waits, and records that, also if it was refused, in one transaction."""
+    with transaction.atomic():
+        request = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
+        if request is None:
+            raise NoSuchApprovalError(f"There is no request {request_id}.")
+        if request.state == ApprovalState.WAITING and request.expires_at <= database_now():
+            request.state, request.decided_at = ApprovalState.EXPIRED, request.expires_at
+            request.save(update_fields=["state", "decided_at"])
+        is_waiting = request.state == ApprovalState.WAITING
+        result = work(request) if is_waiting else _answered_before(request, state)
+        audit.record(
+            actor=actor,
+            act=act,
+            target=request.target,
+            result=f"Request {request.pk} of {request.asked_by}: {request.summary}. {result.message}",
+            reason=note or request.reason,
+            allowed=result.status is not ResultStatus.REFUSED,
+            after={"request": request.pk, "asked_by": request.asked_by, "state": request.state},
+        )
+        wake(Topic.PROGRESS)
+    return result
+
+
+def _answered_before(request: ApprovalRequest, state: ApprovalState) -> Result:
+    if request.state == ApprovalState.EXPIRED:
+        return refused("The request has expired, so nothing was changed. It can be asked for again.")
+    if request.state == ApprovalState.LAPSED:
+        return refused(f"The act was no longer possible. {request.result}")
+    message = f"{request.decided_by} has already {request.state} it."
+    return already(message) if request.state == state else refused(message)
+
+
+def _end(
+    request: ApprovalRequest, state: ApprovalState, actor: Actor, *, note: str = "", result: str = ""
+) -> None:
+    request.state, request.decided_by, request.decided_at = state, actor.name, database_now()
+    request.note, request.result = note[:LONGEST_REASON], result[:300]
+    request.save(update_fields=["state", "decided_by", "decided_at", "note", "result"])

@@ -1,0 +1,376 @@
+"""Asking for approval: one act at a time, answered once, by another person, and carried out as it would be alone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from orders.engine.circuits.store import read_circuits
+from orders.models import (
+    ApprovalRequest,
+    AuditEntry,
+    BulkAction,
+    Circuit,
+    Erasure,
+    Event,
+    Order,
+    OrderProcess,
+)
+from orders.services.act_results import ResultStatus
+from orders.services.audit import Actor
+from orders.services.operators import approvals, bulk, bulk_runner, deciding, order_acts, settling
+from orders.services.order_lock import NoSuchOrderError
+from orders.services.refund_approval import ApprovalNeededError
+from orders.vocabulary import ApprovalAct
+from tests.services.operated_orders import BEFORE_SHIPMENT, UNKNOWN, an_order, in_error
+from tests.support.businesses import Oven, TastedCakes, business
+from tests.support.desk import due
+from tests.support.factories import ago, ahead, make_order, make_purchase, step_of
+from tests.support.finished_orders import finished_order
+from tests.support.roles import stored
+from tests.support.two_sessions import all_at_once
+
+pytestmark = pytest.mark.django_db
+
+BOB, ANN, EVE = (Actor(name=name, ip_address="192.0.2.9") for name in ("bob", "ann", "eve"))
+DONE, ALREADY, REFUSED = ResultStatus.DONE, ResultStatus.ALREADY, ResultStatus.REFUSED
+CHARGED = {**BEFORE_SHIPMENT, "capture-payment": "completed"}
+
+
+@pytest.fixture
+def above_30(settings: Any) -> None:
+    settings.CONFIG = replace(settings.CONFIG, approve_refunds_above={"EUR": 3_000})
+
+
+def a_doubtful_order() -> OrderProcess:
+    return in_error({**BEFORE_SHIPMENT, "create-shipment": UNKNOWN})
+
+
+def a_charged_order(**purchase: Any) -> OrderProcess:
+    order = an_order(CHARGED, process_state="pending")
+    make_purchase(order.pk, **purchase)
+    return order
+
+
+def settlement(order: OrderProcess, **changes: Any) -> dict[str, Any]:
+    step = {"order_id": str(order.pk), "step": "create-shipment", "outcome": "not_done", "result": {}}
+    return step | changes
+
+
+def asked(act: ApprovalAct, parameters: dict[str, Any], **more: Any) -> ApprovalRequest:
+    answer = approvals.ask(
+        **{"act": act, "parameters": parameters, "actor": BOB, "reason": "I looked"} | more
+    )
+    assert answer.request is not None, answer.result
+    return answer.request
+
+
+def asked_to_settle(order: OrderProcess, **more: Any) -> ApprovalRequest:
+    return asked(ApprovalAct.SETTLE, settlement(order), **more)
+
+
+def cancellation(order: OrderProcess) -> dict[str, Any]:
+    return {"order_id": str(order.pk)}
+
+
+def now_of(request: ApprovalRequest) -> ApprovalRequest:
+    return ApprovalRequest.objects.get(pk=request.pk)
+
+
+def test_what_is_asked_for_changes_nothing_until_it_is_approved_and_then_both_people_are_named() -> None:
+    order = a_doubtful_order()
+    request = asked_to_settle(order)
+    assert step_of(order, "create-shipment").outcome == "unknown"
+    assert not Event.objects.filter(order_id=order.pk, kind="settled_not_done").exists()
+    result = approvals.approve(request_id=request.pk, actor=ANN)
+    assert result.status is DONE
+    assert (step_of(order, "create-shipment").outcome, step_of(order, "create-shipment").generation) == (
+        "none",
+        2,
+    )
+    event = Event.objects.get(order_id=order.pk, kind="settled_not_done")
+    assert event.actor_name == "ann"
+    assert event.detail["reason"] == f"I looked (asked for by bob, request {request.pk})"
+    entries = AuditEntry.objects.filter(target=f"order {order.pk}").order_by("id")
+    assert [(entry.act, entry.actor, entry.allowed) for entry in entries] == [
+        ("ask for approval", "bob", True),
+        ("settle", "ann", True),
+        ("approve", "ann", True),
+    ]
+    assert "of bob" in entries[2].result
+    end = now_of(request)
+    assert (end.state, end.decided_by, end.summary) == (
+        "approved",
+        "ann",
+        "Settle create-shipment as not done",
+    )
+
+
+def test_the_same_act_asked_for_twice_is_one_request_whoever_asks() -> None:
+    order = a_doubtful_order()
+    request = asked_to_settle(order)
+    again = approvals.ask(act=ApprovalAct.SETTLE, parameters=settlement(order), actor=EVE, reason="me too")
+    assert again.request == request and again.result.status is ALREADY
+    assert again.result.message == "bob has asked for this already. It waits for an admin's approval."
+    other = settlement(order, outcome="done", result={"tracking_number": "T", "label": "L"})
+    assert ApprovalRequest.objects.count() == 1
+    assert approvals.ask(act=ApprovalAct.SETTLE, parameters=other, actor=BOB, reason="r").request != request
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_who_ask_and_many_who_approve_at_once_one_has_an_effect() -> None:
+    order = a_doubtful_order()
+    requests = all_at_once(4, lambda _: asked_to_settle(order).pk)
+    assert len(set(requests)) == 1
+    admins = [Actor(name=f"admin {n}") for n in range(4)]
+    results = all_at_once(4, lambda n: approvals.approve(request_id=requests[0], actor=admins[n]))
+    assert sorted(result.status.value for result in results) == ["already", "already", "already", "done"]
+    assert Event.objects.filter(order_id=order.pk, kind="settled_not_done").count() == 1
+    assert step_of(order, "create-shipment").generation == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_who_approves_and_one_who_withdraws_at_once_do_not_both() -> None:
+    order = a_doubtful_order()
+    request = asked_to_settle(order)
+    acts = (approvals.withdraw, approvals.approve)
+    results = all_at_once(2, lambda n: acts[n](request_id=request.pk, actor=(BOB, ANN)[n]))
+    assert sorted(result.status.value for result in results) == ["done", "refused"]
+    is_settled = step_of(order, "create-shipment").outcome == "none"
+    assert is_settled is (now_of(request).state == "approved") is (results[1].status is DONE)
+
+
+@pytest.mark.parametrize("name", ["bob", "operator:bob"])
+def test_nobody_approves_or_declines_her_own_request(name: str) -> None:
+    order = a_doubtful_order()
+    request = asked_to_settle(order)
+    for act in (approvals.approve, approvals.decline):
+        assert act(request_id=request.pk, actor=Actor(name=name)).status is REFUSED
+    assert (now_of(request).state, step_of(order, "create-shipment").outcome) == ("waiting", "unknown")
+    assert AuditEntry.objects.filter(act="approve", allowed=False, actor=name).count() == 1
+
+
+def test_the_database_refuses_that_somebody_approves_her_own_request() -> None:
+    request = asked_to_settle(a_doubtful_order())
+    rows = ApprovalRequest.objects.filter(pk=request.pk)
+    with pytest.raises(IntegrityError, match="nobody_approves_her_own_request"), transaction.atomic():
+        rows.update(state="approved", decided_by="bob", decided_at=ago(0))
+
+
+def test_a_request_expires_and_can_be_asked_for_again() -> None:
+    order = a_doubtful_order()
+    request = asked_to_settle(order)
+    ApprovalRequest.objects.update(expires_at=ago(1))
+    late = approvals.approve(request_id=request.pk, actor=ANN)
+    assert late.status is REFUSED and "has expired" in late.message
+    assert (now_of(request).state, step_of(order, "create-shipment").outcome) == ("expired", "unknown")
+    second = asked_to_settle(order)
+    ApprovalRequest.objects.filter(pk=second.pk).update(expires_at=ago(1))
+    third = asked_to_settle(order)
+    assert len({request.pk, second.pk, third.pk}) == 3
+    assert now_of(second).state == "expired"
+
+
+def test_what_is_no_longer_possible_is_not_done_and_the_request_lapses() -> None:
+    order = a_doubtful_order()
+    request = asked_to_settle(order)
+    settling.settle_not_done(order_id=order.pk, step="create-shipment", actor=EVE, reason="saw it")
+    result = approvals.approve(request_id=request.pk, actor=ANN)
+    assert result.status is REFUSED
+    assert result.message == (
+        "This can no longer be done, so nothing was changed. Step create-shipment is already settled as not done."
+    )
+    assert (now_of(request).state, step_of(order, "create-shipment").generation) == ("lapsed", 2)
+    late = asked_to_settle(other := a_doubtful_order())
+    OrderProcess.objects.filter(pk=other.pk).delete()
+    assert approvals.approve(request_id=late.pk, actor=ANN).status is REFUSED
+    assert now_of(late).state == "lapsed"
+
+
+def test_only_who_asked_withdraws_and_what_is_declined_or_withdrawn_is_not_approved() -> None:
+    order = a_doubtful_order()
+    request = asked_to_settle(order)
+    assert approvals.withdraw(request_id=request.pk, actor=EVE).status is REFUSED
+    assert approvals.withdraw(request_id=request.pk, actor=BOB).status is DONE
+    assert approvals.withdraw(request_id=request.pk, actor=BOB).status is ALREADY
+    assert approvals.approve(request_id=request.pk, actor=ANN).message == "bob has already withdrawn it."
+    second = asked_to_settle(order)
+    assert approvals.decline(request_id=second.pk, actor=ANN, note="ask the carrier first").status is DONE
+    assert now_of(second).note == "ask the carrier first"
+    assert approvals.approve(request_id=second.pk, actor=EVE).status is REFUSED
+    assert step_of(order, "create-shipment").outcome == "unknown"
+    with pytest.raises(approvals.NoSuchApprovalError):
+        approvals.approve(request_id=10**9, actor=ANN)
+
+
+def test_what_would_be_refused_alone_is_not_asked_for() -> None:
+    order = a_doubtful_order()
+    for parameters, reason in (
+        (settlement(order, step="mix"), "r"),
+        (settlement(order), ""),
+        (settlement(order, outcome="done"), "r"),
+    ):
+        answer = approvals.ask(act=ApprovalAct.SETTLE, parameters=parameters, actor=BOB, reason=reason)
+        assert (answer.request, answer.result.status) == (None, REFUSED)
+    with pytest.raises(NoSuchOrderError):
+        unknown = settlement(order) | {"order_id": str(UUID(int=7))}
+        approvals.ask(act=ApprovalAct.SETTLE, parameters=unknown, actor=BOB, reason="r")
+    assert not ApprovalRequest.objects.exists()
+    refused = AuditEntry.objects.filter(act="ask for approval", allowed=False)
+    assert refused.count() == 3
+
+
+def test_a_circuit_is_forced_and_let_go_once_that_is_approved() -> None:
+    Circuit.objects.create(agent="carrier")
+    force = {"agent": "carrier", "state": "open", "seconds": 900}
+    request = asked(ApprovalAct.FORCE_CIRCUIT, force)
+    assert request.summary == "Force the circuit of carrier open for 15 min"
+    assert read_circuits(["carrier"])["carrier"].forced == ""
+    approvals.approve(request_id=request.pk, actor=ANN)
+    assert read_circuits(["carrier"])["carrier"].forced == "open"
+    approvals.approve(request_id=asked(ApprovalAct.UNFORCE_CIRCUIT, {"agent": "carrier"}).pk, actor=ANN)
+    assert read_circuits(["carrier"])["carrier"].forced == ""
+
+
+def test_an_erasure_begins_once_it_is_approved() -> None:
+    order_id = str(finished_order())
+    for typed in ("", "eraze"):
+        answer = approvals.ask(
+            act=ApprovalAct.ERASE, parameters={"order_id": order_id}, actor=BOB, reason="r", typed=typed
+        )
+        assert answer.result.status is REFUSED
+    request = asked(ApprovalAct.ERASE, {"order_id": order_id}, typed="erase")
+    assert not Erasure.objects.exists()
+    assert approvals.approve(request_id=request.pk, actor=ANN).status is DONE
+    assert Erasure.objects.count() == 1
+
+
+# --- refunds that need a second person
+
+
+def test_without_the_setting_a_refund_needs_no_approval_and_cannot_be_asked_for() -> None:
+    order = a_charged_order()
+    answer = approvals.ask(
+        act=ApprovalAct.COMPENSATE, parameters=cancellation(order), actor=BOB, reason="r", typed="39.00"
+    )
+    assert answer.result.message == "This needs no approval. You can do it yourself."
+    assert order_acts.compensate(order_id=order.pk, actor=BOB, reason="r").status is DONE
+
+
+@pytest.mark.parametrize(
+    ("sums", "purchase", "is_needed"),
+    [
+        ({"EUR": 3_899}, {}, True),
+        ({"EUR": 3_900}, {}, False),
+        ({"EUR": 0}, {}, True),
+        ({"GBP": 9_000_000}, {}, True),
+        ({"EUR": 3_000, "JPY": 3_900}, {"currency": "JPY"}, False),
+        ({"EUR": 0}, {"total": 0}, False),
+    ],
+)
+def test_a_refund_above_the_sum_of_its_currency_needs_approval(
+    settings: Any, sums: dict[str, int], purchase: dict[str, Any], is_needed: bool
+) -> None:
+    settings.CONFIG = replace(settings.CONFIG, approve_refunds_above=sums)
+    order = a_charged_order(**purchase)
+    result = order_acts.compensate(order_id=order.pk, actor=ANN, reason="r")
+    assert (result.status is REFUSED) is is_needed
+    assert isinstance(result.cause, ApprovalNeededError) is is_needed
+    assert (stored(order).goal == "compensate") is not is_needed
+
+
+@pytest.mark.usefixtures("above_30")
+def test_what_has_taken_no_money_is_cancelled_without_approval() -> None:
+    order = an_order({"reserve-stock": "completed"}, process_state="pending")
+    make_purchase(order.pk, total=900_000)
+    assert order_acts.compensate(order_id=order.pk, actor=BOB, reason="r").status is DONE
+
+
+@pytest.mark.usefixtures("above_30")
+def test_a_large_refund_is_made_once_another_person_approves_it() -> None:
+    order = a_charged_order()
+    wrong = approvals.ask(
+        act=ApprovalAct.COMPENSATE, parameters=cancellation(order), actor=BOB, reason="r", typed="cancel"
+    )
+    assert (wrong.request, wrong.result.message) == (None, order_acts.UNCONFIRMED)
+    request = asked(ApprovalAct.COMPENSATE, cancellation(order), typed="39.00")
+    assert request.summary == "Cancel the order and refund EUR 39.00"
+    assert stored(order).goal == "complete"
+    assert approvals.approve(request_id=request.pk, actor=ANN).status is DONE
+    assert stored(order).goal == "compensate"
+
+
+@pytest.mark.usefixtures("above_30")
+def test_an_approval_of_another_sum_counts_for_nothing() -> None:
+    order = a_charged_order()
+    request = asked(ApprovalAct.COMPENSATE, cancellation(order), typed="39.00")
+    Order.objects.filter(pk=order.pk).update(total=400_000)
+    result = approvals.approve(request_id=request.pk, actor=ANN)
+    assert "EUR 4,000.00 would be refunded now, and the request says EUR 39.00" in result.message
+    assert (stored(order).goal, now_of(request).state) == ("complete", "lapsed")
+
+
+@pytest.fixture
+def bakery(settings: Any) -> Iterator[None]:
+    with business(settings, kinds=[TastedCakes], agents=[Oven()]):
+        yield
+
+
+@pytest.mark.usefixtures("bakery", "above_30")
+def test_a_decision_that_refunds_needs_approval_and_others_do_not() -> None:
+    steps = {
+        "mix": "completed",
+        "taste": {"state": "awaiting", "awaits": {"kind": "decision", "choices": ["serve", "bin"]}},
+        "flour": {"state": "awaiting", "awaits": {"kind": "event"}},
+    }
+    order = make_order(steps, workflow=TastedCakes.workflow, not_before=ahead(9_000))
+    make_purchase(order.pk)
+    choice = {"order_id": order.pk, "step": "taste", "choice": "bin", "note": "burnt", "typed": "39.00"}
+    result = deciding.decide(**choice, actor=ANN)
+    assert isinstance(result.cause, ApprovalNeededError) and result.cause.act is ApprovalAct.DECIDE
+    parameters = {"order_id": str(order.pk), "step": "taste", "choice": "bin"}
+    request = asked(ApprovalAct.DECIDE, parameters, reason="burnt", typed="39.00")
+    assert approvals.approve(request_id=request.pk, actor=ANN).status is DONE
+    again = deciding.decide(**(choice | {"choice": "serve"}), actor=ANN)
+    assert again.status is REFUSED  # the answer that was approved counts
+
+
+def cancelling(orders: list[OrderProcess], **more: Any) -> dict[str, Any]:
+    defaults = {"kind": "compensate", "selection": "them", "typed_count": len(orders), "actor": BOB}
+    return {"order_ids": [order.pk for order in orders], **defaults, **more}
+
+
+@pytest.mark.usefixtures("above_30")
+def test_every_bulk_action_that_refunds_needs_approval_and_then_refunds_each() -> None:
+    small = a_charged_order(total=100)
+    with pytest.raises(ApprovalNeededError):
+        bulk.create(**cancelling([small]))
+    uncharged = an_order({}, process_state="pending")  # may be charged before its turn
+    make_purchase(uncharged.pk)
+    with pytest.raises(ApprovalNeededError):
+        bulk.create(**cancelling([uncharged]))
+    free = make_order({}, process_state="pending")
+    assert bulk.create(**cancelling([free])).total == 1
+    parameters = {
+        "kind": "compensate",
+        "orders": [str(small.pk), str(uncharged.pk)],
+        "selection": "two orders",
+        "group": None,
+        "query": {},
+        "waves": [0],
+        "stop_share": 0.2,
+        "rate": 1000.0,
+    }
+    with pytest.raises(bulk.CountMismatchError):
+        approvals.ask(act=ApprovalAct.BULK, parameters=parameters, actor=BOB, reason="recall", typed=3)
+    request = asked(ApprovalAct.BULK, parameters, reason="recall", typed=2)
+    assert BulkAction.objects.count() == 1
+    assert approvals.approve(request_id=request.pk, actor=ANN).status is DONE
+    action = BulkAction.objects.latest("id")
+    assert (action.by, action.reason) == ("ann", f"recall (asked for by bob, request {request.pk})")
+    due(action)
+    bulk_runner.run_once()
+    assert [stored(order).goal for order in (small, uncharged)] == ["compensate", "compensate"]
