@@ -6,7 +6,7 @@ from orders.vocabulary import AlertKind
 from orders.wording.state_labels import ALERT_KINDS
 
 SPECIAL: Mapping[tuple[str, str], str] = {
-    (AlertKind.STALLED, "undelivered"): "alerts do not reach their recipients",
+    (AlertKind.STALLED, "undelivered"): "alerts have not been delivered",
     (AlertKind.STALLED, "no_sweep"): "the supervisor does not sweep",
     (AlertKind.STALLED, "slow"): "the database is slow",
 }

@@ -205,7 +205,7 @@ def test_alerts_that_cannot_be_delivered_are_told_by_the_other_channel(
     watch.look()
     clock.now += 10
     assert ["alerts have not been delivered" in problem for problem in watch.look()] == [True]
-    assert [str(email["Subject"]) for email in inbox.emails][1:] == ["sasweb: a role makes no progress"]
+    assert [str(email["Subject"]) for email in inbox.emails][1:] == ["sasweb: alerts have not been delivered"]
 
 
 def test_the_heartbeat_url_is_called_only_while_all_is_well(

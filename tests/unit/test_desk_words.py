@@ -14,7 +14,7 @@ BEGAN = datetime(2026, 1, 31, tzinfo=UTC)
 
 
 def test_an_alert_about_undelivered_alerts_is_not_one_about_a_role_without_progress() -> None:
-    assert alert_title(AlertKind.STALLED, "undelivered") == "alerts do not reach their recipients"
+    assert alert_title(AlertKind.STALLED, "undelivered") == "alerts have not been delivered"
     assert alert_title(AlertKind.STALLED, "no_process") == "a role makes no progress"
     assert alert_title("of tomorrow", "x") == "of tomorrow"
 
