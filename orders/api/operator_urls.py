@@ -53,6 +53,7 @@ urlpatterns = [
     path("agents/<slug:name>/force", system_views.CircuitForce.as_view(), name="agent-force"),
     path("agents/<slug:name>/unforce", system_views.CircuitUnforce.as_view(), name="agent-unforce"),
     path("agents", system_views.Agents.as_view(), name="agents"),
+    path("incidents", system_views.Incidents.as_view(), name="incidents"),
     path("status", system_views.Status.as_view(), name="status"),
     path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
     path("workflows", system_views.Workflows.as_view(), name="workflows"),

@@ -44,7 +44,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "bulk-new": ("preview_bulk_action",),
     "bulk-create": ("create_bulk_action",),
     "bulk-act": ("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
-    "overview": ("get_status",),
+    "overview": ("get_status", "list_incidents"),
     "supervisor": ("get_supervisor",),
     "workflow": ("list_workflows",),
     "outbox": ("list_outbox",),
