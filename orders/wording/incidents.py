@@ -117,7 +117,7 @@ def _of_agent(incident: Incident, agent: AgentStatus, now: datetime) -> Card:
         else "bad",
         title=_agent_title(agent, now),
         since=incident.since,
-        why=agent.circuit.cause_message if not agent.is_down and agent.state != CircuitState.CLOSED else "",
+        why=_agent_why(agent),
         impact=_impact(incident.at_risk),
         by_itself=_agent_by_itself(agent, incident.at_risk),
         links=_agent_links(agent, incident.alerts),
@@ -131,6 +131,14 @@ def _agent_links(agent: AgentStatus, alerts: OpenAlerts | None) -> list[CardLink
         place = f"?{urlencode({'waiting': agent.name})}"
         links.append(CardLink(label="Show the waiting orders", page="orders", place=place))
     return links if alerts is None else [*links, _group_link(alerts)]
+
+
+def _agent_why(agent: AgentStatus) -> str:
+    if agent.is_down:
+        return ""
+    if agent.circuit.paused or agent.is_forced:
+        return f"The reason given is: {agent.held_reason}." if agent.held_reason else ""
+    return agent.circuit.cause_message if agent.state != CircuitState.CLOSED else ""
 
 
 def _agent_title(agent: AgentStatus, now: datetime) -> str:

@@ -145,3 +145,14 @@ def test_what_is_not_added_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     (incident,) = results()
     assert (incident["orders"], incident["has_more"]) == (2, True)
     assert incident["impact"] == "€39.00 or more and 1 promise or more are at risk."
+
+
+def test_a_paused_service_says_who_paused_it_and_why() -> None:
+    Circuit.objects.update(paused=True, held_by="olga", held_reason="the oven is cleaned")
+    waiting(1)
+    (incident,) = results()
+    assert (incident["title"], incident["why"]) == (
+        "Oven was paused by olga.",
+        "The reason given is: the oven is cleaned.",
+    )
+    assert incident["by_itself"] == "1 order waits until an operator lets it go on."
