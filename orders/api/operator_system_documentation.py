@@ -4,6 +4,7 @@ from typing import Any
 
 from orders.api import operator_system_representations as representations
 from orders.api.operator_documentation import AGENT, DENIED, TAG
+from orders.api.operator_incident_representations import IncidentListOut
 from orders.api.operator_representations import ResultOut
 from orders.api.operator_requests import ReasonIn
 from orders.api.operator_system_requests import AuditQuery, ForceIn, LimitIn, OutboxQuery
@@ -42,6 +43,7 @@ def _act(operation: str, summary: str, body: Any, **members: Any) -> dict[str, A
 GET_STATUS = _read(
     "get_status", "Retrieve whether the system is healthy, and its figures", representations.StatusOut
 )
+LIST_INCIDENTS = _read("list_incidents", "List what is wrong now, the most urgent first", IncidentListOut)
 GET_SUPERVISOR = _read(
     "get_supervisor", "Retrieve what the supervisor has found", representations.SupervisorOut
 )

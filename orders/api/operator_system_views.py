@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from orders.access.levels import ADMINISTER
 from orders.api import operator_system_documentation as documentation
 from orders.api import operator_system_representations as representations
+from orders.api.operator_incident_representations import IncidentListOut, card_json
 from orders.api.operator_requests import ReasonIn
 from orders.api.operator_system_requests import AuditQuery, ForceIn, LimitIn, OutboxQuery
 from orders.api.operator_views import AgentAct, OperatorView, actor
@@ -17,6 +18,7 @@ from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk import audit, outbox, workflows
 from orders.selectors.desk.agents import agent_statuses
+from orders.selectors.desk.incidents import incidents
 from orders.selectors.desk.outlook import coming_misses, outlooks
 from orders.selectors.desk.overview import overview
 from orders.selectors.desk.status_bar import read_status_bar
@@ -25,6 +27,7 @@ from orders.services.operators import agents as agent_services
 from orders.services.operators import outbox as outbox_services
 from orders.vocabulary import TokenScope
 from orders.wording.health import summarise
+from orders.wording.incidents import cards
 
 
 class Status(OperatorView):
@@ -49,6 +52,20 @@ class Status(OperatorView):
             "swept_at": bar.swept_at,
         }
         return Response(representations.StatusOut.render(body))
+
+
+class Incidents(OperatorView):
+    """What is wrong now."""
+
+    @extend_schema(**documentation.LIST_INCIDENTS)
+    def get(self, request: Request) -> Response:
+        bar = read_status_bar()
+        agents, watch = agent_statuses(now=bar.now), supervisor_status(now=bar.now)
+        health = summarise(overview(now=bar.now), agents, watch, bar.open_alerts)
+        shown = cards(incidents(agents=agents, watch=watch, now=bar.now), health, now=bar.now)
+        return Response(
+            IncidentListOut.render({"at": bar.now, "results": [card_json(card) for card in shown]})
+        )
 
 
 class Supervisor(OperatorView):

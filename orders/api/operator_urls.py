@@ -84,6 +84,7 @@ urlpatterns = [
     path("figures/agents", figure_views.AgentFigures.as_view(), name="agent-figures"),
     path("figures/causes", figure_views.CauseFigures.as_view(), name="cause-figures"),
     path("figures/steps", figure_views.StepFigures.as_view(), name="step-figures"),
+    path("incidents", system_views.Incidents.as_view(), name="incidents"),
     path("status", system_views.Status.as_view(), name="status"),
     path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
     path("processes", process_views.Processes.as_view(), name="processes"),

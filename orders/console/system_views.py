@@ -10,10 +10,12 @@ from orders.selectors.database_clock import now
 from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.handover import latest_note
+from orders.selectors.desk.incidents import incidents
 from orders.selectors.desk.overview import MOST_A_DAY, overview
 from orders.selectors.desk.status_bar import read_status_bar
 from orders.selectors.desk.supervisor import supervisor_status
 from orders.wording.health import summarise
+from orders.wording.incidents import cards
 
 
 @page
@@ -31,7 +33,11 @@ def show_overview(request: HttpRequest) -> HttpResponse:
             "numbers": figures,
             "agents": agents,
             "watch": supervisor,
-            "health": summarise(figures, agents, supervisor, status.open_alerts),
+            "incidents": cards(
+                incidents(agents=agents, watch=supervisor, now=status.now),
+                summarise(figures, agents, supervisor, status.open_alerts),
+                now=status.now,
+            ),
             "chart": throughput_chart.draw(figures.minutes),
             "most_a_day": MOST_A_DAY,
             **order_figures(request, now=status.now),

@@ -24,6 +24,7 @@ from orders.selectors.desk import (
     funnel,
     handover,
     inbox,
+    incidents,
     order_ids,
     outlook,
     overview,
@@ -64,6 +65,9 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
     reads: dict[str, Callable[[], object]] = {
         "agents": lambda: agents.agent_statuses(now=now),
         "orders needing agents": lambda: agents.orders_needing(["kitchen", "oven"]),
+        "incidents": lambda: incidents.incidents(
+            agents=agents.agent_statuses(now=now), watch=supervisor.supervisor_status(now=now), now=now
+        ),
         "supervisor": lambda: supervisor.supervisor_status(now=now),
         "alert groups": lambda: alert_groups.group_summaries(now=now),
         "closed alerts": lambda: alert_groups.closed_alerts(),

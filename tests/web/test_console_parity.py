@@ -65,7 +65,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "bulk-new": ("preview_bulk_action",),
     "bulk-create": ("create_bulk_action",),
     "bulk-act": ("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
-    "overview": ("get_status", "get_order_figures"),
+    "overview": ("get_status", "get_order_figures", "list_incidents"),
     "supervisor": ("get_supervisor",),
     "processes": ("list_processes",),
     "workflow": ("list_workflows", "list_step_figures"),

@@ -1,0 +1,198 @@
+"""What is wrong now, as incidents: each with its cause, since when, and the orders, money and promises at risk.
+
+Everything is counted up to a bound, so that the overview costs the same however much is wrong.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from orders.engine.runtime.sql import fetch
+from orders.selectors.desk.agents import AgentStatus
+from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
+from orders.selectors.desk.supervisor import SupervisorStatus
+from orders.vocabulary import AlertKind
+
+MOST_ORDERS = 2_000
+"""The orders, in all incidents of a kind together, whose money and promises are read."""
+LEAST_ORDERS = 50
+"""The same for each of them, however many there are."""
+MOST_GROUPS = 100
+"""The alert groups that are read."""
+SOON = timedelta(hours=1)
+"""A promise whose time comes within this, or has come, is at risk."""
+
+_PROMISED = "count(*) FILTER (WHERE o.promised_by < %(soon)s)"
+_OF_GROUPS = f"""
+    SELECT g.id, coalesce(o.currency, ''), count(*), coalesce(sum(o.total), 0)::bigint, {_PROMISED}
+      FROM unnest(%(groups)s::bigint[]) AS g(id)
+     CROSS JOIN LATERAL (
+           SELECT order_id FROM orders_alert
+            WHERE group_id = g.id AND closed_at IS NULL AND order_id IS NOT NULL
+            ORDER BY opened_at DESC LIMIT %(most)s
+     ) AS a
+      LEFT JOIN orders_order AS o ON o.id = a.order_id
+     GROUP BY g.id, coalesce(o.currency, '')
+"""
+_OF_AGENTS = f"""
+    SELECT agents.agent, coalesce(o.currency, ''), count(*), coalesce(sum(o.total), 0)::bigint, {_PROMISED}
+      FROM unnest(%(agents)s::text[]) AS agents(agent)
+     CROSS JOIN LATERAL (
+           SELECT DISTINCT few.order_id
+             FROM (SELECT s.order_id FROM orders_stepstate AS s
+                    WHERE s.waiting_since IS NOT NULL AND s.agent = agents.agent LIMIT %(most)s) AS few
+     ) AS waiting
+      LEFT JOIN orders_order AS o ON o.id = waiting.order_id
+     GROUP BY agents.agent, coalesce(o.currency, '')
+"""
+_LATE_DECISIONS = f"""
+    SELECT coalesce(o.currency, ''), count(*), coalesce(sum(o.total), 0)::bigint, {_PROMISED}, min(late.complete_by)
+      FROM (SELECT s.order_id, s.complete_by FROM orders_stepstate AS s
+             WHERE s.state = 'awaiting' AND s.complete_by <= %(now)s
+               AND (s.awaits -> 'kind') = '"decision"'::jsonb
+             ORDER BY s.complete_by LIMIT %(most)s) AS late
+      LEFT JOIN orders_order AS o ON o.id = late.order_id
+     GROUP BY coalesce(o.currency, '')
+"""
+
+
+class IncidentKind(StrEnum):
+    """What kind of thing is wrong, the most urgent first."""
+
+    OURS = "ours"
+    """The system itself: a role, a release, the delivery of alerts."""
+    CANCELLATION = "cancellation"
+    """Orders whose cancellation failed, so that money or goods are not given back."""
+    OUTAGE = "outage"
+    """A service that takes no calls; its orders wait."""
+    FAILED = "failed"
+    """Orders that failed alike, and wait for an operator."""
+    DECISION = "decision"
+    """Orders that wait for a person's decision past its time."""
+
+
+ORDER = tuple(IncidentKind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtRisk:
+    """The orders of an incident, their money by currency in minor units, and how many of their promises are at risk.
+
+    With `more`, there are more orders, and `money` and `promises` are of the first ones.
+    """
+
+    orders: int = 0
+    money: Mapping[str, int] = field(default_factory=dict)
+    promises: int = 0
+    more: bool = False
+
+
+NO_RISK = AtRisk()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incident:
+    """One thing that is wrong, `since` a time if that is known.
+
+    It is about a group of open `alerts`, an `agent`, the `supervisor`, or decisions.
+    """
+
+    kind: IncidentKind
+    since: datetime | None
+    at_risk: AtRisk = NO_RISK
+    alerts: OpenAlerts | None = None
+    agent: AgentStatus | None = None
+    supervisor: SupervisorStatus | None = None
+
+
+def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: datetime) -> Sequence[Incident]:
+    """What is wrong now: our own failures first, then the others in the order of `IncidentKind`, the most money first.
+
+    Five statements. `agents` and `watch` have been read already.
+    """
+    groups = open_groups(now=now)[:MOST_GROUPS]
+    troubled = [agent for agent in agents if _is_troubled(agent)]
+    unsorted = [
+        *_of_supervisor(watch),
+        *_of_groups(groups, {agent.name for agent in troubled}, now),
+        *_of_agents(troubled, groups, now),
+        *_of_decisions(now),
+    ]
+    return sorted(unsorted, key=_urgency)
+
+
+def _urgency(incident: Incident) -> tuple[int, int, int]:
+    risk = incident.at_risk
+    return ORDER.index(incident.kind), -sum(risk.money.values()), -risk.orders
+
+
+def _is_troubled(agent: AgentStatus) -> bool:
+    return agent.is_down or not agent.lets_calls_through or (agent.is_draining and agent.waiting > 0)
+
+
+def _of_supervisor(watch: SupervisorStatus) -> Iterator[Incident]:
+    if watch.late:
+        yield Incident(kind=IncidentKind.OURS, since=watch.swept_at, supervisor=watch)
+
+
+def _of_groups(groups: Sequence[OpenAlerts], named: set[str], now: datetime) -> Iterator[Incident]:
+    ids = [alerts.group.pk for alerts in groups if alerts.has_orders]
+    most = max(LEAST_ORDERS, MOST_ORDERS // max(1, len(ids)))
+    rows = fetch(_OF_GROUPS, {"groups": ids, "most": most, "soon": now + SOON}) if ids else []
+    risks = _risks(rows)
+    for alerts in groups:
+        group = alerts.group
+        if alerts.is_outage and group.agent in named:
+            continue  # the agent itself is an incident, which knows more
+        risk = risks.get(group.pk, NO_RISK)
+        if alerts.open > risk.orders and alerts.has_orders:
+            risk = AtRisk(orders=alerts.open, money=risk.money, promises=risk.promises, more=True)
+        yield Incident(kind=_kind_of(group.kind), since=alerts.first_at, at_risk=risk, alerts=alerts)
+
+
+def _kind_of(kind: str) -> IncidentKind:
+    return {
+        AlertKind.STALLED.value: IncidentKind.OURS,
+        AlertKind.RELEASE.value: IncidentKind.OURS,
+        AlertKind.COMPENSATION_FAILED.value: IncidentKind.CANCELLATION,
+        AlertKind.OUTAGE.value: IncidentKind.OUTAGE,
+    }.get(kind, IncidentKind.FAILED)
+
+
+def _of_agents(
+    agents: Sequence[AgentStatus], groups: Sequence[OpenAlerts], now: datetime
+) -> Iterator[Incident]:
+    names = [agent.name for agent in agents]
+    most = max(LEAST_ORDERS, MOST_ORDERS // max(1, len(names)))
+    rows = fetch(_OF_AGENTS, {"agents": names, "most": most, "soon": now + SOON}) if names else []
+    risks = _risks(rows)
+    outages = {alerts.group.agent: alerts for alerts in groups if alerts.is_outage}
+    for agent in agents:
+        risk = risks.get(agent.name, NO_RISK)
+        if agent.waiting > most:
+            risk = AtRisk(orders=agent.waiting, money=risk.money, promises=risk.promises, more=True)
+        kind = IncidentKind.OURS if agent.is_down else IncidentKind.OUTAGE
+        since = None if agent.is_down else agent.circuit.opened_at
+        alerts = outages.get(agent.name)
+        yield Incident(kind=kind, since=since, at_risk=risk, agent=agent, alerts=alerts)
+
+
+def _of_decisions(now: datetime) -> Iterator[Incident]:
+    rows = fetch(_LATE_DECISIONS, {"now": now, "most": MOST_ORDERS + 1, "soon": now + SOON})
+    if rows:
+        risk = _risks([(0, *row[:4]) for row in rows])[0]
+        if risk.orders > MOST_ORDERS:
+            risk = AtRisk(orders=risk.orders, money=risk.money, promises=risk.promises, more=True)
+        yield Incident(kind=IncidentKind.DECISION, since=min(row[4] for row in rows), at_risk=risk)
+
+
+def _risks(rows: Sequence[Sequence[Any]]) -> dict[Any, AtRisk]:
+    """The orders, money and promises by key, from one row for each key and currency."""
+    risks: dict[Any, AtRisk] = {}
+    for key, currency, orders, total, promises in rows:
+        risk = risks.get(key, NO_RISK)
+        money = {**risk.money, **({currency: total} if currency and total else {})}
+        risks[key] = AtRisk(orders=risk.orders + orders, money=money, promises=risk.promises + promises)
+    return risks

@@ -1,0 +1,260 @@
+"""What is wrong now, in sentences: a card for each incident, with what the system does and what an operator can do.
+
+For the overview and the API. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from orders.fields.money import Money
+from orders.selectors.desk.agents import AgentStatus
+from orders.selectors.desk.alert_groups import OpenAlerts
+from orders.selectors.desk.incidents import NO_RISK, ORDER, AtRisk, Incident, IncidentKind
+from orders.vocabulary import AlertKind, CircuitState
+from orders.wording import role_alerts
+from orders.wording.health import Concern, HealthSummary
+from orders.wording.units import ENGLISH, counted, duration, money, number
+
+PLACES = (
+    "supervisor",
+    "agents",
+    "alerts",
+    "group",
+    "bulk-new",
+    "compensation",
+    "decisions",
+    "set-aside",
+    "orders",
+)
+"""The console's pages that a card leads to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardLink:
+    """What an operator can do. `page` is one of `PLACES`, and `place` the end of its url. `group` is an alert group."""
+
+    label: str
+    page: str
+    place: str = ""
+    group: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """An incident in words. `tone` is bad or warn; `why`, `impact` and `by_itself` may be empty."""
+
+    kind: IncidentKind
+    tone: str
+    title: str
+    since: datetime | None
+    why: str
+    impact: str
+    by_itself: str
+    links: Sequence[CardLink]
+    at_risk: AtRisk = NO_RISK
+
+
+def cards(incidents: Sequence[Incident], health: HealthSummary, *, now: datetime) -> list[Card]:
+    """A card for each incident, and for each concern about a queue that no incident is about."""
+    queues = [_of_concern(concern) for concern in health.concerns if concern.page in ("orders", "set-aside")]
+    shown = [*(_card(incident, now) for incident in incidents), *queues]
+    return sorted(shown, key=lambda card: ORDER.index(card.kind))
+
+
+def _card(incident: Incident, now: datetime) -> Card:
+    if incident.supervisor is not None:
+        return _of_supervisor(incident, now)
+    if incident.agent is not None:
+        return _of_agent(incident, incident.agent, now)
+    if incident.alerts is None:
+        return _of_decisions(incident)
+    if incident.alerts.has_orders:
+        return _of_orders(incident, incident.alerts)
+    return _of_system(incident, incident.alerts)
+
+
+def _of_supervisor(incident: Incident, now: datetime) -> Card:
+    swept = incident.since
+    title = (
+        f"The supervisor last swept {duration((now - swept).total_seconds())} ago."
+        if swept
+        else "The supervisor has never swept."
+    )
+    return Card(
+        kind=incident.kind,
+        tone="bad",
+        title=title,
+        since=swept,
+        why="The jobs process is not running, or hangs.",
+        impact="Orders that get stuck are not found, and their alerts are not sent.",
+        by_itself="Orders that are not stuck continue. Another supervisor takes over as soon as one runs.",
+        links=[CardLink(label="Open the supervisor", page="supervisor")],
+    )
+
+
+def _of_system(incident: Incident, alerts: OpenAlerts) -> Card:
+    group, kind = alerts.group, AlertKind(alerts.group.kind)
+    todo = "" if kind is AlertKind.OUTAGE else role_alerts.advise(kind, group.code).split(";")[0]
+    return Card(
+        kind=incident.kind,
+        tone="bad",
+        title=_sentence(group.pattern),
+        since=incident.since,
+        why=f"To fix it, {todo}." if todo else "",
+        impact="",
+        by_itself="Orders wait, and continue by themselves once it works again.",
+        links=[_group_link(alerts)],
+    )
+
+
+def _of_agent(incident: Incident, agent: AgentStatus, now: datetime) -> Card:
+    return Card(
+        kind=incident.kind,
+        tone="warn"
+        if agent.circuit.paused or agent.is_draining or agent.state == CircuitState.HALF_OPEN
+        else "bad",
+        title=_agent_title(agent, now),
+        since=incident.since,
+        why=_agent_why(agent),
+        impact=_impact(incident.at_risk),
+        by_itself=_agent_by_itself(agent, incident.at_risk),
+        links=_agent_links(agent, incident.alerts),
+        at_risk=incident.at_risk,
+    )
+
+
+def _agent_links(agent: AgentStatus, alerts: OpenAlerts | None) -> list[CardLink]:
+    links = [CardLink(label=f"Open {agent.name}", page="agents", place=f"#{agent.name}")]
+    if agent.waiting:
+        place = f"?{urlencode({'waiting': agent.name})}"
+        links.append(CardLink(label="Show the waiting orders", page="orders", place=place))
+    return links if alerts is None else [*links, _group_link(alerts)]
+
+
+def _agent_why(agent: AgentStatus) -> str:
+    if agent.is_down:
+        return ""
+    if agent.circuit.paused or agent.is_forced:
+        return f"The reason given is: {agent.held_reason}." if agent.held_reason else ""
+    return agent.circuit.cause_message if agent.state != CircuitState.CLOSED else ""
+
+
+def _agent_title(agent: AgentStatus, now: datetime) -> str:
+    name = _capital(agent.name)
+    if agent.is_down:
+        return f"No process runs the agent {agent.name}."
+    if agent.circuit.paused:
+        return f"{name} was paused by {agent.held_by or 'an operator'}."
+    if agent.is_draining:
+        return f"{name} is back, at {agent.ramp_percent}% of its usual load."
+    opened, cause = agent.circuit.opened_at, agent.circuit.cause_code.replace("_", " ")
+    lasted = f" for {duration((now - opened).total_seconds())}" if opened else ""
+    state = (
+        "is being tried again, after it was down"
+        if agent.state == CircuitState.HALF_OPEN
+        else "has been down"
+    )
+    return f"{name} {state}{lasted}{f' ({cause})' if cause else ''}."
+
+
+def _agent_by_itself(agent: AgentStatus, risk: AtRisk) -> str:
+    if not risk.orders:
+        return "No order waits for it."
+    orders, verb = _orders(risk), "waits" if risk.orders == 1 else "wait"
+    if agent.is_down:
+        return f"{orders} {verb} until a process runs it (manage.py run_agents)."
+    if agent.circuit.paused or agent.is_forced:
+        return f"{orders} {verb} until an operator lets it go on."
+    them = "itself" if risk.orders == 1 else "themselves"
+    return f"{orders} {verb} and will go on by {them}."
+
+
+def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
+    group, count = alerts.group, alerts.open
+    orders = counted(count, "order")
+    place = urlencode({"group": group.pk, "upto": alerts.newest})
+    where = f" at {group.agent}" if group.agent else ""
+    is_cancellation = incident.kind is IncidentKind.CANCELLATION
+    what = f"{counted(count, 'cancellation')} failed{where}" if is_cancellation else f"{orders} failed{where}"
+    links = [CardLink(label=f"Resubmit {orders}…", page="bulk-new", place=f"?{place}"), _group_link(alerts)]
+    if is_cancellation:
+        links.append(CardLink(label="Open the cancellations", page="compensation"))
+    return Card(
+        kind=incident.kind,
+        tone="bad",
+        title=f"{what}: {group.pattern}"[:200],
+        since=incident.since,
+        why=f"{alerts.acknowledged_by} is handling this." if alerts.acknowledged else "",
+        impact=_impact(incident.at_risk),
+        by_itself="They are not tried again by themselves: an operator has to act."
+        if count > 1
+        else "It is not tried again by itself: an operator has to act.",
+        links=links,
+        at_risk=incident.at_risk,
+    )
+
+
+def _of_decisions(incident: Incident) -> Card:
+    count = incident.at_risk.orders
+    what = "A decision is" if count == 1 else f"{number(count)} decisions are"
+    return Card(
+        kind=incident.kind,
+        tone="warn",
+        title=f"{what} past the deadline.",
+        since=incident.since,
+        why="Nobody has decided.",
+        impact=_impact(incident.at_risk),
+        by_itself="At its next sweep, the supervisor takes the default. Without a default, the step fails.",
+        links=[CardLink(label="Open the decisions", page="decisions")],
+        at_risk=incident.at_risk,
+    )
+
+
+def _of_concern(concern: Concern) -> Card:
+    is_set_aside = concern.page == "set-aside"
+    return Card(
+        kind=IncidentKind.FAILED if is_set_aside else IncidentKind.OURS,
+        tone=concern.tone,
+        title=concern.sentence,
+        since=None,
+        why="They cannot become orders as they are." if is_set_aside else "",
+        impact="",
+        by_itself="They stay set aside until an operator replays them."
+        if is_set_aside
+        else "They continue by themselves as soon as a process takes them.",
+        links=[CardLink(label="Show them", page=concern.page, place=concern.place)],
+    )
+
+
+def _group_link(alerts: OpenAlerts) -> CardLink:
+    return CardLink(label="Open the alert", page="group", group=alerts.group.pk)
+
+
+def _orders(risk: AtRisk) -> str:
+    return f"{number(risk.orders)} {'order' if risk.orders == 1 else 'orders'}"
+
+
+def _impact(risk: AtRisk) -> str:
+    """What is at risk: "€1,560.00 and 3 promises are at risk."; empty if nothing is."""
+    more = " or more" if risk.more else ""
+    sums = [
+        money(Money(amount=amount, currency=currency), locale=ENGLISH) + more
+        for currency, amount in sorted(risk.money.items())
+    ]
+    promises = [f"{counted(risk.promises, 'promise')}{more}"] if risk.promises else []
+    parts = [*sums, *promises]
+    if not parts:
+        return ""
+    enumeration = ", ".join(parts[:-1]) + (" and " if parts[:-1] else "") + parts[-1]
+    is_one = len(parts) == 1 and (bool(sums) or risk.promises == 1)
+    return f"{enumeration} {'is' if is_one else 'are'} at risk."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _sentence(text: str) -> str:
+    return f"{_capital(text).rstrip('.')}."

@@ -1,0 +1,158 @@
+"""The overview's incidents, in the console and over REST: what, since when, why, how much is at risk, what to do."""
+
+from typing import Any
+
+import pytest
+
+from orders.models import AgentInstance, Circuit, LeaderLease, OrderProcess
+from orders.selectors.desk.incidents import MOST_ORDERS
+from tests.support.factories import ago, ahead, make_alert, make_order, make_purchase
+from tests.support.people import api_client, person, signed_in, token_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
+
+
+@pytest.fixture(autouse=True)
+def healthy() -> None:
+    LeaderLease.objects.create(name="supervisor", holder="s", term=1, expires_at=ahead(60), swept_at=ago(1))
+    AgentInstance.objects.create(agent="oven", instance="agents:1", capacity=8)
+    Circuit.objects.create(agent="oven")
+
+
+def waiting(count: int, *, promised_in: float = 86_400.0) -> list[OrderProcess]:
+    """Orders that wait for the oven."""
+    orders = []
+    for _ in range(count):
+        order = make_order(
+            {"mix": {"agent": "oven", "waiting_since": ago(60)}},
+            process_state="pending",
+            not_before=ahead(60),
+        )
+        make_purchase(order.pk, promised_by=ahead(promised_in))
+        orders.append(order)
+    return orders
+
+
+def failed(total: int = 3_900, **alert: Any) -> OrderProcess:
+    order = make_order({"mix": "failed"}, process_state="error")
+    make_purchase(order.pk, total=total, promised_by=ahead(60))
+    make_alert(
+        order.pk, **({"step": "mix", "agent": "oven", "code": "burnt", "message": "it is burnt"} | alert)
+    )
+    return order
+
+
+def results() -> list[dict[str, Any]]:
+    answer = api_client(token_of(person("operator"))).get("/api/v1/incidents")
+    assert answer.status_code == 200
+    return list(answer.json()["results"])
+
+
+def overview() -> str:
+    return " ".join(signed_in(person("viewer", "vera")).get("/console/").content.decode().split())
+
+
+def test_nothing_wrong_is_no_incident() -> None:
+    assert results() == []
+    assert "Everything is working." in overview()
+
+
+def test_an_outage_names_the_service_its_cause_and_who_waits_and_says_that_they_go_on_by_themselves() -> None:
+    Circuit.objects.update(
+        state="open",
+        opened_at=ago(61),
+        probe_at=ahead(30),
+        cause_code="connection_lost",
+        cause_message="reset",
+    )
+    waiting(2, promised_in=60)
+    (outage,) = results()
+    assert outage["title"].startswith("Oven has been down for 1 min")
+    assert outage["title"].endswith("(connection lost).")
+    assert (outage["kind"], outage["severity"], outage["why"]) == ("outage", "bad", "reset")
+    assert outage["by_itself"] == "2 orders wait and will go on by themselves."
+    assert outage["impact"] == "€78.00 and 2 promises are at risk."
+    assert (outage["orders"], outage["money"], outage["promises"], outage["has_more"]) == (
+        2,
+        [{"amount": 7_800, "currency": "EUR"}],
+        2,
+        False,
+    )
+    page = overview()
+    assert "Oven has been down for 1 min" in page
+    assert outage["by_itself"] in page
+    assert 'href="/console/orders/?waiting=oven">Show the waiting orders</a>' in page
+    assert "Everything is working" not in page
+
+
+def test_one_order_waits_in_the_singular_and_promises_far_off_are_not_at_risk() -> None:
+    Circuit.objects.update(state="open", opened_at=ago(61), probe_at=ahead(30))
+    waiting(1)
+    (outage,) = results()
+    assert outage["by_itself"] == "1 order waits and will go on by itself."
+    assert outage["impact"] == "€39.00 is at risk."
+
+
+def test_our_own_failures_come_first_then_cancellations_outages_failed_orders_by_money_and_decisions() -> (
+    None
+):
+    awaits = {"kind": "decision", "choices": ["serve"]}
+    late = make_order(
+        {"mix": {"state": "awaiting", "awaits": awaits, "complete_by": ago(5)}}, process_state="processing"
+    )
+    make_purchase(late.pk)
+    failed(1_000, code="cheap", message="cheap")
+    failed(9_000, code="dear", message="dear")
+    Circuit.objects.update(state="open", opened_at=ago(61), probe_at=ahead(30))
+    failed(kind="compensation_failed", code="gone", message="gone")
+    make_alert(
+        None, kind="stalled", code="undelivered", message="alerts have not been delivered", subject="outbox"
+    )
+    LeaderLease.objects.update(swept_at=ago(600))
+    titles = [incident["title"] for incident in results()]
+    beginnings = (
+        "The supervisor last swept 10 min",
+        "Alerts have not been delivered.",
+        "1 cancellation failed at oven: gone",
+        "Oven has been down",
+        "1 order failed at oven: dear",
+        "1 order failed at oven: cheap",
+        "A decision is past the deadline.",
+    )
+    own = sorted(titles[:2], reverse=True)
+    for title, beginning in zip([*own, *titles[2:]], beginnings, strict=True):
+        assert title.startswith(beginning)
+
+
+def test_failed_orders_lead_an_operator_to_the_preview_and_a_viewer_to_the_alert_alone() -> None:
+    failed()
+    failed()
+    (incident,) = results()
+    assert incident["title"] == "2 orders failed at oven: it is burnt"
+    assert incident["impact"] == "€78.00 and 2 promises are at risk."
+    assert [link["text"] for link in incident["links"]] == ["Resubmit 2 orders…", "Open the alert"]
+    assert "/console/bulk/new/?group=" not in overview()
+    page = signed_in(person("operator", "otto")).get("/console/").content.decode()
+    assert "/console/bulk/new/?group=" in page
+
+
+def test_what_is_not_added_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_ORDERS > 50
+    monkeypatch.setattr("orders.selectors.desk.incidents.MOST_ORDERS", 1)
+    monkeypatch.setattr("orders.selectors.desk.incidents.LEAST_ORDERS", 1)
+    failed()
+    failed()
+    (incident,) = results()
+    assert (incident["orders"], incident["has_more"]) == (2, True)
+    assert incident["impact"] == "€39.00 or more and 1 promise or more are at risk."
+
+
+def test_a_paused_service_says_who_paused_it_and_why() -> None:
+    Circuit.objects.update(paused=True, held_by="olga", held_reason="the oven is cleaned")
+    waiting(1)
+    (incident,) = results()
+    assert (incident["title"], incident["why"]) == (
+        "Oven was paused by olga.",
+        "The reason given is: the oven is cleaned.",
+    )
+    assert incident["by_itself"] == "1 order waits until an operator lets it go on."
