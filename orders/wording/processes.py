@@ -23,7 +23,7 @@ WORK = {
     ActorKind.SUPERVISOR.value: "Finds what is overdue. Runs in the jobs.",
 }
 _MISSING = {
-    WEB: "No web process reports that it watches the others. Is WATCHDOG off?",
+    WEB: "No web process reports that it watches the others: it has just started, or WATCHDOG is off.",
     ActorKind.SUBMISSION.value: "No submission process is running: new orders stay in the queue. "
     "Start manage.py run_submission.",
     ActorKind.SCHEDULER.value: "No scheduler is running: orders do not move on. Start manage.py run_scheduler.",

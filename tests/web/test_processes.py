@@ -95,7 +95,9 @@ def test_processes_of_two_releases_and_those_in_trouble_are_named() -> None:
 def test_the_web_that_does_not_watch_is_only_a_warning() -> None:
     everything_runs()
     RoleInstance.objects.filter(role="web").delete()
-    assert concerns() == {"web": ["No web process reports that it watches the others. Is WATCHDOG off?"]}
+    assert concerns() == {
+        "web": ["No web process reports that it watches the others: it has just started, or WATCHDOG is off."]
+    }
     assert run("processes").code == 0
 
 
