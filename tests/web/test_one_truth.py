@@ -7,7 +7,7 @@ import pytest
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.models import Alert, AlertGroup, BulkItem
 from tests.commands.running import run
-from tests.support.factories import ago, make_order
+from tests.support.factories import ago, ahead, make_order
 from tests.support.people import api_client, person, signed_in, token_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
@@ -56,7 +56,18 @@ def test_an_acknowledged_group_comes_last_in_console_and_command() -> None:
     groups = [("the card was declined", 1), ("no stock", 2)]
     assert in_console() == groups
     assert by_command() == groups
-    assert "owner olga, acknowledged" in run("alerts").words
+    assert "seen by olga, acknowledged" in run("alerts").words
+    AlertGroup.objects.update(
+        owner=person("operator", "otto"),
+        owned_at=ago(300),
+        snoozed_at=ago(60),
+        snoozed_by="otto",
+        snoozed_until=ahead(3_700),
+        snooze_most=9_000,
+    )
+    words = run("alerts").words
+    assert "owner otto, for 5 min" in words
+    assert "snoozed by otto for another 1 h 1 min, or until 9,000 orders are open" in words
 
 
 def test_a_group_says_everywhere_when_its_cause_first_occurred_and_which_alert_is_the_oldest_open() -> None:
