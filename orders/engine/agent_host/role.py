@@ -340,10 +340,10 @@ class AgentHost:
             await self._care.run(self.health.forget)
         except DATABASE_TROUBLE as error:
             log.warning("leases left to lapse", action="stop", error=first_line(error))
+        await add_new_calls(self._hosted, self._reports)
         await self._close()
 
     async def _close(self) -> None:
-        await add_new_calls(self._hosted, self._reports)
         for hosted in self._hosted.values():
             await hosted.agent.close()
         for thread in (self._exchanges, self._care, self._reports):
