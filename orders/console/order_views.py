@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from orders.access.levels import operators
-from orders.console import order_chart
+from orders.console import order_chart, order_query
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import OrderFilterForm
@@ -51,6 +52,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     """Lists the orders of a filter: the stored ones, then the archived ones, each newest first."""
     form = OrderFilterForm(request.GET.dict())
     order_filter = form.filter
+    if "into" in request.GET and not order_filter.is_impossible:
+        return redirect(f"{reverse('console:orders')}?{order_query.in_one_query(order_filter)}")
     at, limits = now(), retry_limits()
     start = OrderPageForm(request.GET)
     after, archived_after = start.position, start.archived_position
@@ -71,6 +74,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     if not matches.orders and (requested := orders_of_request(order_filter.q)):
         return redirect("console:order", requested[0])
     steps, agents = search.steps_and_agents()
+    bar = order_query.bar(form, steps=steps, agents=agents)
+    order_query.chosen_in_query(form)
     form.offer(steps=steps, agents=agents)
     return render(
         request,
@@ -85,6 +90,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "first": order_filter.query if after or archived_after else None,
             "after": _next_page(order_filter, matches),
             "least_part": LEAST_PART,
+            **bar,
         },
     )
 
@@ -116,7 +122,12 @@ def _next_page(order_filter: OrderFilter, matches: OrderList) -> str:
 @page
 def export_orders(request: HttpRequest) -> HttpResponseBase:
     """Exports the orders of a filter."""
-    order_filter = OrderFilterForm(request.GET.dict()).filter
+    form = OrderFilterForm(request.GET.dict())
+    order_filter = form.filter
+    if order_filter.is_impossible:  # a file without orders would say that there are none
+        return HttpResponseBadRequest(
+            " ".join(order_filter.problems), content_type="text/plain; charset=utf-8"
+        )
     audit.record(
         actor=actor(request), act="export", target="orders", result=f"exported {describe(order_filter)}"[:300]
     )

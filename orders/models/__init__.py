@@ -16,7 +16,7 @@ from orders.models.channel import (
     SubmissionKey,
     SubmissionMessage,
 )
-from orders.models.customer import Address
+from orders.models.customer import Address, CustomerTerm, TermsWalk
 from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.feed import FeedEpoch
 from orders.models.health import (
@@ -54,6 +54,7 @@ __all__ = [
     "BulkAction",
     "BulkItem",
     "Circuit",
+    "CustomerTerm",
     "Erasure",
     "Event",
     "FeedEpoch",
@@ -74,6 +75,7 @@ __all__ = [
     "SubmissionKey",
     "SubmissionMessage",
     "SweepRecord",
+    "TermsWalk",
     "TotpFactor",
     "WebhookDelivery",
     "WebhookEndpoint",
