@@ -251,3 +251,22 @@ def test_orders_of_one_moment_are_all_learned(monkeypatch: pytest.MonkeyPatch) -
     Order.objects.filter(pk=later.pk).update(email="later@shop.example")
     learn_customers()
     assert CustomerTerm.objects.filter(term="@shop.example").count() == 6
+
+
+def test_the_drop_down_lists_write_into_the_query_and_old_urls_show_it(desk: Desk) -> None:
+    failed = in_error()
+    client = desk("viewer")
+    written = client.get(
+        "/console/orders/",
+        {"q": "-agent:mail", "state": "error", "kind": "", "code": "no_route", "into": "query"},
+    )
+    assert written.status_code == 302
+    assert written.headers["Location"] == "/console/orders/?q=state%3Aerror+error%3Ano_route+-agent%3Amail"
+    for page in (
+        client.get(written.headers["Location"]),
+        client.get("/console/orders/?state=error&code=no_route"),
+    ):
+        assert [row.order_id for row in page.context["orders"]] == [failed.pk]
+        assert 'value="state:error error:no_route' in page.content.decode()
+        assert '<option value="error" selected>' in page.content.decode()
+    assert "state:compensated" in page.context["suggestions"]

@@ -114,8 +114,6 @@ class Command(ActingCommand):
         self, options: dict[str, Any], order_ids: list[UUID], *, query: dict[str, Any], selection: str
     ) -> int:
         """Starts the bulk action once it has been confirmed."""
-        if len(order_ids) > bulk_services.MOST:
-            raise Stop(f"these are more than {bulk_services.MOST:,} orders: narrow the query", REFUSED)
         self._confirm(len(order_ids), yes=options["yes"])
         try:
             action = bulk_services.create(
