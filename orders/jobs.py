@@ -26,7 +26,7 @@ from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time, run
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
-from orders.services import announcements
+from orders.services import announcements, customer_terms
 from orders.services.operators import bulk_runner, erasure, notifications
 from orders.vocabulary import MessageChannel
 from orders.webhooks.sender import Sender
@@ -62,6 +62,7 @@ JOBS: Mapping[str, Job] = {
     "archive_orders": Job(cluster=GENERAL),
     "delete_old_records": Job(cluster=GENERAL, minutes=60),
     "continue_erasures": Job(cluster=GENERAL),
+    "learn_customers": Job(cluster=GENERAL),
 }
 """The jobs of this module, by the name of their function."""
 SHIFT = 150.0
@@ -251,6 +252,11 @@ def delete_old_records() -> None:
 def continue_erasures() -> None:
     """Goes on with the erasures whose process has died."""
     retention.run_parts("continue_erasures", {"erasures": erasure.continue_erasures})
+
+
+def learn_customers() -> None:
+    """Learns by which parts of their emails and by which names operators find the customers of new orders."""
+    retention.run_parts("learn_customers", {"customers": customer_terms.learn_customers})
 
 
 def _sweep_if_leading(supervisor: Supervisor) -> None:

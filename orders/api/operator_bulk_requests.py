@@ -21,6 +21,7 @@ from orders.api.fields import (
     Whole,
     shared,
 )
+from orders.api.operator_order_queries import readable
 from orders.api.operator_requests import LEAVE_OUT_BUSY
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
 from orders.fields.numbers import LARGEST_ID
@@ -28,6 +29,7 @@ from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk import SHOWN
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
 from orders.selectors.desk.filters import LEAST_WORDS, LONGEST, NAMES, OrderFilter
+from orders.selectors.desk.query import LONGEST_QUERY
 from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, RATE, SLOWEST, STOP_SHARE, WAVES
 from orders.vocabulary import BulkItemState, BulkKind, ProcessState
 
@@ -52,7 +54,8 @@ class OrderFilterIn(Strict):
     `q` is an order's ID, a part of it, an email address, a total such as `39.00`, an attribute of its kind such as
     `method=xrd`, or else a SKU, a subject, a reference or an account's name. `step` and `agent` are of a step that is
     under way, waits or failed. `waiting` is an agent that one of the order's steps waits for, or `1` for all that
-    only wait. `code` is that of an open alert.
+    only wait. `code` is that of an open alert. `q` may have conditions of the query language among its words, as in the
+    list of orders.
     """
 
     least_members = 1
@@ -61,7 +64,11 @@ class OrderFilterIn(Strict):
         "few": "Send at least one condition, such as `state`.",
     }
 
-    q = Text(min_length=LEAST_WORDS, max_length=LONGEST, required=False)
+    def validate_q(self, value: str) -> str:
+        """Refuses a query that cannot be read."""
+        return readable(value)
+
+    q = Text(min_length=LEAST_WORDS, max_length=LONGEST_QUERY, required=False)
     state = serializers.ChoiceField(choices=list(ProcessState), required=False)
     standing = serializers.ChoiceField(choices=enumerations.STANDINGS, required=False)
     workflow = Text(max_length=LONGEST_NAME, required=False)

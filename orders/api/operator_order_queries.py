@@ -10,7 +10,9 @@ from orders.api import enumerations
 from orders.api.fields import Choice, Choices, Digits, NumberCursor, OneLine, OrderCursor, Strict, Token
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
 from orders.selectors.desk.compensation import UNFINISHED
-from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, OrderFilter
+from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, OrderFilter
+from orders.selectors.desk.query import LONGEST_QUERY, QueryError, parse
+from orders.selectors.desk.query_fields import FIELDS
 from orders.selectors.desk.standing import StandingKind
 from orders.selectors.paging import Position, read_position
 from orders.vocabulary import ProcessState
@@ -25,14 +27,21 @@ class OrderFilterQuery(Strict):
 
     q = OneLine(
         default="",
-        max_length=LONGEST,
+        max_length=LONGEST_QUERY,
         help_text=(
             f"Only orders that this finds: an ID, at least {LEAST_PART} digits of its end or 8 of its beginning; an "
             "email; a total such as `39.00`; an attribute of its kind such as `method=xrd`; or else a SKU, words of a "
             f"title, a subject, a reference or an account's name, of at least {LEAST_WORDS} characters. If it finds "
-            "none, those that the newest request with this ID was about."
+            "none, those that the newest request with this ID was about. Conditions of the query language may stand "
+            "among the words, such as `customer:ada total:>200 -state:processed`: "
+            f"{', '.join(f'`{name}`' for name in FIELDS)}."
         ),
     )
+
+    def validate_q(self, value: str) -> str:
+        """Refuses a query that cannot be read."""
+        return readable(value)
+
     state = Choice(list(ProcessState), default="", help_text="Only orders in this state.")
     standing = Choice(list(STANDINGS), default="", help_text="Only orders that stand here.")
     workflow = OneLine(default="", max_length=LONGEST_NAME, help_text="Only orders of this workflow.")
@@ -61,6 +70,15 @@ class OrderFilterQuery(Strict):
     priority = Digits(
         min_value=0, max_value=9, default=None, help_text="Only unfinished orders of this priority."
     )
+
+
+def readable(query: str) -> str:
+    """The query. Raises `ValidationError`, which names the word that cannot be read."""
+    try:
+        parse(query)
+    except QueryError as error:
+        raise serializers.ValidationError(str(error)) from error
+    return query
 
 
 def order_filter(values: Mapping[str, Any]) -> OrderFilter:

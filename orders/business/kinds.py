@@ -103,6 +103,8 @@ class OrderKind:
     """Whether its idempotency keys were used before there were several kinds, so that their records lack its name."""
     personal: ClassVar[Sequence[str]] = ()
     """Where its data name a person, as in `ship_to.name`: what is replaced everywhere when a customer is erased."""
+    names: ClassVar[Sequence[str]] = ()
+    """Where its data have the names of persons by which operators find the order, as in `ship_to.name`."""
 
     moves: ClassVar[Sequence[Move]] = ()
     """How unfinished orders may move from one version to a later one. None moves by itself: an operator moves them."""

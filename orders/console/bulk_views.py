@@ -128,7 +128,9 @@ def create(request: HttpRequest) -> HttpResponse:
     form = BulkActionForm(request.POST, count=len(order_ids))
     if form.is_valid():
         seen = form.cleaned_data["seen"]
-        if len(order_ids) > bulk_selection.MOST:
+        if selection.problems:
+            form.add_error(None, "The filter cannot be read, so it selects no order. Correct it in the list.")
+        elif len(order_ids) > bulk_selection.MOST:
             form.add_error(None, "These are more orders than one action can take. Narrow the filter.")
         elif seen is not None and len(order_ids) > seen:
             form.add_error(None, "More orders match now than when you opened this page. Check them again.")

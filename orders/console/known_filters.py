@@ -12,8 +12,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 View = Callable[..., HttpResponseBase]
-PLACES = ("after", "before", "archived")
-"""Where a page begins. A value that cannot be read begins at the start of the list."""
+PLACES = ("after", "before", "archived", "into")
+"""Where a page begins, and how a form was sent: no filters. A value that cannot be read begins at the start of the
+list."""
 
 
 def only_filters(*form_classes: type[forms.Form], own_errors: bool = False) -> Callable[[View], View]:

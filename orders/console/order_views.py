@@ -5,15 +5,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from orders.access.levels import operators
-from orders.console import order_chart
+from orders.console import order_chart, order_query
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
-from orders.console.forms.filters import OrderFilterForm
+from orders.console.forms.filters import FoldedFiltersForm, OrderFilterForm
 from orders.console.forms.orders import DecisionForm, PriorityForm
 from orders.console.guards import actor, page
 from orders.console.known_filters import only_filters
@@ -53,11 +54,13 @@ COLUMNS = (
 
 
 @page
-@only_filters(OrderFilterForm, OrderPageForm, own_errors=True)
+@only_filters(OrderFilterForm, OrderPageForm, FoldedFiltersForm, own_errors=True)
 def show_orders(request: HttpRequest) -> HttpResponse:
     """Lists the orders of a filter: the stored ones, then the archived ones, each newest first."""
     form = OrderFilterForm(request.GET.dict())
     order_filter = form.filter
+    if "into" in request.GET and not order_filter.is_impossible:
+        return redirect(f"{reverse('console:orders')}?{order_query.in_one_query(order_filter)}")
     at, limits = now(), retry_limits()
     start = OrderPageForm(request.GET)
     after, archived_after = start.position, start.archived_position
@@ -80,6 +83,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     if not matches.orders and (submission := _submission_like(order_filter)):
         return redirect("console:order", submission)
     steps, agents = search.steps_and_agents()
+    bar = order_query.bar(form, steps=steps, agents=agents)
+    order_query.chosen_in_query(form)
     form.offer(steps=steps, agents=agents)
     return render(
         request,
@@ -95,6 +100,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "first": order_filter.query if after or archived_after else None,
             "after": _next_page(order_filter, matches),
             "least_part": LEAST_PART,
+            **bar,
         },
     )
 
@@ -135,7 +141,12 @@ def _next_page(order_filter: OrderFilter, matches: OrderList) -> str:
 @only_filters(OrderFilterForm)
 def export_orders(request: HttpRequest) -> HttpResponseBase:
     """Exports the orders of a filter."""
-    order_filter = OrderFilterForm(request.GET.dict()).filter
+    form = OrderFilterForm(request.GET.dict())
+    order_filter = form.filter
+    if order_filter.is_impossible:  # a file without orders would say that there are none
+        return HttpResponseBadRequest(
+            " ".join(order_filter.problems), content_type="text/plain; charset=utf-8"
+        )
     audit.record(
         actor=actor(request), act="export", target="orders", result=f"exported {describe(order_filter)}"[:300]
     )

@@ -25,6 +25,7 @@ from orders.engine.runtime.text import first_line
 from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
 from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
+from orders.selectors.desk.query import QueryError, parse
 from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import NoSuchOrderError
 
@@ -45,6 +46,15 @@ class Stop(Exception):
         super().__init__(message)
         self.message = message
         self.code = code
+
+
+def readable_query(query: str) -> str:
+    """The query of the list of orders. Raises `Stop` if it cannot be read, naming the word."""
+    try:
+        parse(query)
+    except QueryError as error:
+        raise Stop(str(error)) from error
+    return query
 
 
 class OperatorCommand(BaseCommand):

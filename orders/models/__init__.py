@@ -17,7 +17,7 @@ from orders.models.channel import (
     SubmissionKey,
     SubmissionMessage,
 )
-from orders.models.customer import Address
+from orders.models.customer import Address, CustomerTerm, TermsWalk
 from orders.models.desk import ApprovalRequest, AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.feed import FeedEpoch
 from orders.models.figures import AgentFigures, AgentTally, CauseFigures, OrderFigures
@@ -61,6 +61,7 @@ __all__ = [
     "BulkItem",
     "CauseFigures",
     "Circuit",
+    "CustomerTerm",
     "Erasure",
     "Event",
     "FeedEpoch",
@@ -84,6 +85,7 @@ __all__ = [
     "SubmissionKey",
     "SubmissionMessage",
     "SweepRecord",
+    "TermsWalk",
     "TotpFactor",
     "WebhookDelivery",
     "WebhookEndpoint",

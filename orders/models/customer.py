@@ -35,3 +35,43 @@ class Address(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}, {self.city}"
+
+
+class CustomerTerm(models.Model):
+    """A term by whose beginning operators find the orders of an email: a part of it from the beginning of a word, or a
+    name that its orders have (docs/adr/0063).
+
+    Only `orders.services.customer_terms` adds rows, shortly after an order was inserted, and erasing a customer removes
+    hers.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    email = models.EmailField(help_text="in lower case")
+    term = models.CharField(max_length=254, help_text="in lower case")
+    is_name = models.BooleanField()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["term", "email"],
+                opclasses=["varchar_pattern_ops", "varchar_ops"],
+                name="customer_term_by_beginning",
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["email", "is_name", "term"], name="a_term_of_an_email_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.term} ({self.email})"
+
+
+class TermsWalk(models.Model):
+    """How far the orders have been looked through for the terms of their customers. One row, of key 1."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    until = models.DateTimeField(null=True, help_text="orders that were inserted before have been looked at")
+    archived_after = models.UUIDField(null=True, help_text="behind which order of the archive it goes on")
+
+    def __str__(self) -> str:
+        return f"until {self.until}"

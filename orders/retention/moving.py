@@ -7,6 +7,7 @@ from uuid import UUID
 
 from orders.engine.runtime.brief_batches import Chunk, Pace, Walk, in_batches
 from orders.engine.runtime.sql import fetch, run
+from orders.services.customer_terms import forget_unused
 
 FIRST = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
 MOVING = 40.0
@@ -138,7 +139,7 @@ def delete_archived(*, before: datetime, after: Any = FIRST) -> Walk:
 
 
 def _delete_archived(ids: Sequence[UUID]) -> int:
-    return run(
+    deleted = fetch(
         """
         WITH old AS (
             SELECT order_id FROM orders_archivedorder
@@ -146,7 +147,9 @@ def _delete_archived(ids: Sequence[UUID]) -> int:
         ), keys AS (
             DELETE FROM orders_submissionkey WHERE order_id IN (SELECT order_id FROM old)
         )
-        DELETE FROM orders_archivedorder WHERE order_id IN (SELECT order_id FROM old)
+        DELETE FROM orders_archivedorder WHERE order_id IN (SELECT order_id FROM old) RETURNING lower(email)
         """,
         [list(ids)],
     )
+    forget_unused(sorted({email for (email,) in deleted if email}))
+    return len(deleted)

@@ -55,6 +55,7 @@ class FulfilOrder(OrderKind):
         ),
     )
     personal = ("ship_to.name", "ship_to.street")
+    names = ("ship_to.name",)
     customer_words = CUSTOMER_WORDS
     runbooks = RUNBOOKS
     templates = "storefront/order"

@@ -98,7 +98,7 @@ def read_page(order_filter: OrderFilter) -> None:
 
 def test_a_page_deep_in_the_archive_begins_at_its_position() -> None:
     deep = archive_search._newest(OrderFilter(older="15d"), archive_search.NEWEST, 1, database_now())
-    position = archive_search._position(deep[0])
+    position = archive_search._position(deep.rows[0])
     plans = plans_of(lambda: archive_search._newest(OrderFilter(), position, 51, database_now()))
     assert [plan.indexes for plan in plans[1:]] == [{"archived_by_state"}] * 2
     assert not any(plan.sorts for plan in plans)

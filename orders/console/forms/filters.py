@@ -12,6 +12,8 @@ from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.console.forms.ranges import Minute
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
+from orders.selectors.desk.query import LONGEST_QUERY, QueryError, parse
+from orders.selectors.desk.query_values import BadValueError, read_age
 from orders.wording.acts import act_label
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import ORDER_STATES, Pill
@@ -32,8 +34,9 @@ class OrderFilterForm(forms.Form):
     q = forms.CharField(
         label="Search",
         required=False,
-        max_length=LONGEST,
+        max_length=LONGEST_QUERY,
         widget=exact_input(**{"aria-describedby": "f-q-hint"}),
+        error_messages={"max_length": "Shorten the query to %(limit_value)s characters."},
     )
     state = forms.ChoiceField(
         label="State",
@@ -95,9 +98,13 @@ class OrderFilterForm(forms.Form):
                 self.fields[name].widget.choices = [*first, *((item, item) for item in names)]
 
     def clean_q(self) -> str:
-        """Takes an email, an order ID or a part of one, a total, or words."""
+        """Takes a query. Its free words are an email, an order ID or a part of one, a total, or words."""
         text: str = self.cleaned_data["q"]
-        if 0 < len(text) < LEAST_WORDS:
+        try:
+            query = parse(text)
+        except QueryError as error:
+            raise ValidationError(str(error)) from error
+        if 0 < len(query.text) < LEAST_WORDS:
             raise ValidationError(
                 "Enter at least %(least)s characters, or %(digits)s of an order ID.",
                 params={"least": LEAST_WORDS, "digits": LEAST_PART},
@@ -107,8 +114,11 @@ class OrderFilterForm(forms.Form):
     def clean_older(self) -> str:
         """Takes an age such as 30m."""
         text: str = self.cleaned_data["older"]
-        if text and OrderFilter(older=text).age is None:
-            raise ValidationError("Enter an age as a number with s, m, h or d, such as 30m or 2h.")
+        try:
+            if text:
+                read_age(text)
+        except BadValueError as error:
+            raise ValidationError(str(error)) from error
         return text
 
     @property
@@ -121,6 +131,12 @@ class OrderFilterForm(forms.Form):
             for name in NAMES
         }
         return OrderFilter(**values, problems=problems)
+
+
+class FoldedFiltersForm(forms.Form):
+    """Whether the drop-down lists were submitted (`into`), which then become conditions of one query."""
+
+    into = forms.CharField(required=False)
 
 
 class AuditFilterForm(forms.Form):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator_command import DONE, ReadingCommand, limit_of, short
+from orders.management.operator_command import DONE, ReadingCommand, limit_of, readable_query, short
 from orders.management.tables import Column, Fit, paragraph, table
 from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -27,6 +27,11 @@ class Command(ReadingCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
+            "query",
+            nargs="*",
+            help="as in the console's list: state:error 'total:>200' tidal (docs/operations.md)",
+        )
+        parser.add_argument(
             "--state", choices=[state.value for state in ProcessState], help="only orders in this state"
         )
         parser.add_argument(
@@ -39,7 +44,9 @@ class Command(ReadingCommand):
     def work(self, options: dict[str, Any]) -> int:
         moment, limit = now(), limit_of(options)
         order_filter = OrderFilter(
-            state=options["state"] or "", waiting=NOTHING_DONE if options["waiting"] else ""
+            q=readable_query(" ".join(options["query"])),
+            state=options["state"] or "",
+            waiting=NOTHING_DONE if options["waiting"] else "",
         )
         matches = page(order_filter, after=None, limit=limit, retry_limits=retry_limits(), now=moment)
         orders = [row.order for row in matches.orders]

@@ -5,6 +5,7 @@ Many orders are resubmitted by a bulk action, as in the console: in waves that b
 
 import time
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.core.management.base import CommandParser
@@ -18,11 +19,15 @@ from orders.management.operator_command import (
     Stop,
     find_order,
     operator_name,
+    readable_query,
 )
 from orders.models import BulkAction
 from orders.selectors.database_clock import now
 from orders.selectors.desk.alerts import orders_with_alert
 from orders.selectors.desk.bulk import Progress, busy_orders, find_action
+from orders.selectors.desk.bulk_selection import Selection, orders_of
+from orders.selectors.desk.filters import OrderFilter
+from orders.selectors.desk.supervisor import retry_limits
 from orders.services.audit import Actor
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import order_acts
@@ -45,11 +50,17 @@ class Command(ActingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("id", nargs="?", help="the order's id, or a unique part of its beginning or end")
+        parser.add_argument(
+            "id",
+            nargs="?",
+            help="the order's id, or a unique part of its beginning or end; with --all: a query",
+        )
         parser.add_argument("--step", help="only this step, not all that failed")
         parser.add_argument("--reason", default="", help="why, for the order's history")
         parser.add_argument(
-            "--all", action="store_true", help="every order with an open alert of --code or --group"
+            "--all",
+            action="store_true",
+            help="every order in Error that matches the query, or with an open alert of --code or --group",
         )
         parser.add_argument("--code", help="the error code of the alerts, as `alerts` shows it")
         parser.add_argument("--agent", help="with --all: only the alerts of this agent")
@@ -73,8 +84,10 @@ class Command(ActingCommand):
 
     def work(self, options: dict[str, Any]) -> int:
         if options["all"]:
-            if options["id"] or options["step"] or not (options["code"] or options["group"]):
-                raise Stop("--all needs --code or --group, and takes neither an ID nor --step")
+            if options["id"]:
+                return self._resubmit_matching(options)
+            if options["step"] or not (options["code"] or options["group"]):
+                raise Stop("--all needs a query, --code or --group, and takes no --step")
             return self._resubmit_all(options)
         if not options["id"] or options["wait"] or any(options[name] is not None for name in NARROWED_BY):
             raise Stop("give the ID of an order, or --all with --code or --group")
@@ -103,12 +116,18 @@ class Command(ActingCommand):
         if not order_ids:
             self.stdout.write(f"no order has an open alert with {description}")
             return NOTHING
+        return self._create(options, order_ids, query=query, selection=f"open alerts with {description}")
+
+    def _create(
+        self, options: dict[str, Any], order_ids: list[UUID], *, query: dict[str, Any], selection: str
+    ) -> int:
+        """Starts the bulk action once it has been confirmed."""
         self._confirm(len(order_ids), yes=options["yes"])
         try:
             action = bulk_services.create(
                 kind=BulkKind.RESUBMIT,
                 order_ids=order_ids,
-                selection=f"open alerts with {description}",
+                selection=selection,
                 query=query,
                 actor=_actor(options),
                 reason=options["reason"],
@@ -122,6 +141,19 @@ class Command(ActingCommand):
             raise Stop(str(error), REFUSED) from error
         self._report(action)
         return self._wait(action.pk) if options["wait"] else DONE
+
+    def _resubmit_matching(self, options: dict[str, Any]) -> int:
+        """Starts a bulk action for the orders in Error that match a query now."""
+        if options["step"] or any(options[name] is not None for name in NARROWED_BY):
+            raise Stop("--all takes a query or options that select alerts, not both, and no --step")
+        selection = Selection(
+            kind=BulkKind.RESUBMIT.value, order_filter=OrderFilter(q=readable_query(options["id"]))
+        )
+        order_ids = orders_of(selection, retry_limits=retry_limits(), now=now())
+        if not order_ids:
+            self.stdout.write(f"none of these orders is in Error: {selection.description}")
+            return NOTHING
+        return self._create(options, order_ids, query=selection.query, selection=selection.description)
 
     def _confirm(self, count: int, *, yes: bool) -> None:
         question = f"Resubmit {counted(count, 'order')}?"

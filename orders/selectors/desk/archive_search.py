@@ -11,16 +11,18 @@ from datetime import UTC, datetime
 from itertools import islice
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from orders.models import ArchivedOrder
 from orders.selectors import archived_orders
-from orders.selectors.desk import search
+from orders.selectors.desk import conditions, search
 from orders.selectors.desk.filters import OrderFilter
-from orders.selectors.desk.named import named_by
-from orders.selectors.desk.order_ids import archived_ids_like
 from orders.selectors.desk.order_rows import OrderRow, archived_order_row
-from orders.selectors.desk.standing import RetryLimits, StandingKind
+from orders.selectors.desk.query import Condition
+from orders.selectors.desk.query_fields import YES
+from orders.selectors.desk.search import MOST_LOOKED_AT
+from orders.selectors.desk.sought import READERS, archived, sought_of
+from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.paging import Position, older_than
 from orders.vocabulary import FINISHED_STATES
 
@@ -64,11 +66,11 @@ def page(
         stored = matches.orders
     behind = archived_after or NEWEST
     room = limit - len(stored)
-    rows = _newest(order_filter, behind, room + 1, now)
-    shown = rows[:room]
+    chunk = _newest(order_filter, behind, room + 1, now)
+    shown = chunk.rows[:room]
     orders = [*stored, *_as_rows(shown, retry_limits, now)]
-    if len(rows) <= room:
-        return OrderList(orders=orders)
+    if len(chunk.rows) <= room:
+        return OrderList(orders=orders, archived_after=chunk.behind)
     return OrderList(orders=orders, archived_after=_position(shown[-1]) if shown else behind)
 
 
@@ -99,10 +101,11 @@ def rows(
 
 
 def _archived_rows(order_filter: OrderFilter, retry_limits: RetryLimits, now: datetime) -> Iterator[OrderRow]:
-    behind = NEWEST
-    while chunk := _newest(order_filter, behind, CHUNK, now):
-        yield from _as_rows(chunk, retry_limits, now)
-        behind = _position(chunk[-1])
+    behind: Position | None = NEWEST
+    while behind is not None:
+        chunk = _newest(order_filter, behind, CHUNK, now)
+        yield from _as_rows(chunk.rows, retry_limits, now)
+        behind = chunk.behind
 
 
 def _as_rows(rows: Sequence[ArchivedOrder], retry_limits: RetryLimits, now: datetime) -> list[OrderRow]:
@@ -120,46 +123,68 @@ def _position(row: ArchivedOrder) -> Position:
     return Position(row.placed_at, row.order_id)
 
 
-def _newest(order_filter: OrderFilter, behind: Position, size: int, now: datetime) -> list[ArchivedOrder]:
+@dataclass(frozen=True)
+class _Chunk:
+    """Some archived orders that match. Others may be `behind`; None if there are none."""
+
+    rows: list[ArchivedOrder]
+    behind: Position | None
+
+
+def _newest(order_filter: OrderFilter, behind: Position, size: int, now: datetime) -> _Chunk:
     """The newest that match, read state by state: the index on states has each state's orders by age."""
     newest: list[ArchivedOrder] = []
-    for rows in _matching(order_filter, now):
+    matching = _matching(order_filter, now)
+    floor = _floor(order_filter, behind, now) if matching and _is_looked_at(order_filter) else None
+    for rows in matching:
         older = rows.filter(older_than(behind, time="placed_at", order_id="order_id"))
+        if floor is not None:
+            older = older.filter(placed_at__gte=floor.at)
         newest += older.order_by("-placed_at", "-order_id")[:size]
-    return sorted(newest, key=_position, reverse=True)[:size]
+    shown = sorted(newest, key=_position, reverse=True)[:size]
+    return _Chunk(shown, _position(shown[-1]) if len(shown) == size else floor)
+
+
+def _is_looked_at(order_filter: OrderFilter) -> bool:
+    """Whether a condition asks for something that is so frequent that an index does not help."""
+    return bool(order_filter.conditions(*READERS))
+
+
+def _floor(order_filter: OrderFilter, behind: Position, now: datetime) -> Position | None:
+    """Where a page ends that finds little, None if at the end of all. A query for each state."""
+    times: list[datetime] = []
+    for state in FINISHED_STATES:
+        of_state = _of_time(order_filter, now).filter(state=state, placed_at__lte=behind.at)
+        by_age = of_state.order_by("-placed_at").values_list("placed_at", flat=True)
+        times += [at for at in by_age[MOST_LOOKED_AT : MOST_LOOKED_AT + 1] if at]
+    return Position(max(times), UUID(int=0)) if times else None
+
+
+def _of_time(order_filter: OrderFilter, now: datetime) -> QuerySet[ArchivedOrder]:
+    span = conditions.between(conditions.placed_between(order_filter, now), "placed_at")
+    not_then = conditions.not_placed(order_filter, now, "placed_at")
+    return ArchivedOrder.objects.exclude(placed_at=None).filter(span & not_then)
 
 
 def _matching(order_filter: OrderFilter, now: datetime) -> list[QuerySet[ArchivedOrder]]:
     """The archived orders that match, for each state that they can be in. Many filters match none: all have ended."""
-    if order_filter.problems:
+    if order_filter.is_impossible or any(not _can_match(each) for each in order_filter.parsed.conditions):
         return []
-    states = [state for state in FINISHED_STATES if order_filter.state in ("", state)]
-    if order_filter.kind:
-        state, _ = search.STATE_OF.get(StandingKind(order_filter.kind), ("", ""))
-        states = [each for each in states if each == state]
-    under_way = (order_filter.step, order_filter.agent, order_filter.code, order_filter.waiting)
-    if order_filter.priority or order_filter.workflow or any(under_way) or not states:
+    possible = conditions.states_of(order_filter)
+    states = [state for state in FINISHED_STATES if not possible or state in possible]
+    if not states:
         return []
-    matches = ArchivedOrder.objects.exclude(placed_at=None)
-    if (age := order_filter.age) is not None:
-        matches = matches.filter(placed_at__lt=now - age)
-    if order_filter.q:
-        matches = matches.filter(_searched(order_filter))
+    matches = archived(_of_time(order_filter, now), sought_of(order_filter))
     return [matches.filter(state=state) for state in states]
 
 
-def _searched(order_filter: OrderFilter) -> Q:
-    if order_filter.requested:
-        return Q(pk__in=order_filter.requested)
-    if order_filter.email:
-        return Q(pk__in=archived_orders.of_email(order_filter.email).order_by().values("pk"))
-    if order_filter.digits:
-        own_words = Q(subject=order_filter.q) | Q(reference=order_filter.q)
-        return Q(pk__in=archived_ids_like(order_filter.digits)) | own_words
-    if order_filter.total is not None:
-        return Q(total=order_filter.total)
-    if order_filter.attribute:
-        return ~Q(attributes=[]) & Q(attributes__contains=[order_filter.attribute])
-    named = named_by(order_filter.words)
-    placed = Q(subject=named.subject) | Q(reference=named.subject) | Q(customer_id__in=named.customers)
-    return placed | Q(skus__overlap=named.skus) if named.skus else placed
+def _can_match(condition: Condition) -> bool:
+    """Whether an archived order can match: it is at no step, and has no open alert; of the rest nothing is known."""
+    if condition.name in (*conditions.OF_STEPS, *conditions.OF_ALERTS):
+        return condition.negated
+    if condition.name == "archived":
+        return (YES in condition.values) != condition.negated
+    if condition.name == "standing":
+        ended = [kind for kind in conditions.standings_of(condition) if kind in conditions.STATE_OF]
+        return bool(ended) or condition.negated
+    return condition.name not in ("workflow", "priority", "failures", "attempts", "promise")

@@ -1,11 +1,14 @@
 """The filter of the list of orders, as a query string and in words. Pure; the console's form reads it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import timedelta
+from functools import cached_property
 from urllib.parse import urlencode
 from uuid import UUID
+
+from orders.selectors.desk.query import Condition, Query, QueryError, parse
+from orders.selectors.desk.query_fields import ANYTHING
 
 LEAST_PART = 4
 """The fewest digits of a part of an order's id; with eight it is also searched for at the beginning."""
@@ -14,22 +17,22 @@ LEAST_WORDS = 2
 LONGEST = 254
 NOTHING_DONE = "1"
 
-_AGE = re.compile(r"(\d{1,5})\s*(s|m|min|h|d)")
 _TOTAL = re.compile(r"(?:[A-Z]{3}|[€$£])?\s?(\d{1,9})[.,](\d\d)")
 _ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*=.+")
-_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
 
 @dataclass(frozen=True, kw_only=True)
 class OrderFilter:
     """Which orders to select; an empty field selects all. `problems` has a sentence for each invalid one.
 
-    `workflow` is the name of one; `step` and `agent` are of a step that is under way, waits or failed; `code` is of the
-    order's open alert; `waiting` is an agent that one of their steps waits for, or `1` for all orders that only wait;
-    `older` is an age as in 90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a
-    total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of a title, a subject, a
-    reference or an account's name. With `requested`, `q` is the ID of a request that was about these orders, and finds
-    them and no others. A filter with a problem matches nothing.
+    `q` is a query (`orders.selectors.desk.query`). Its free words are an order's id, a part of its end or its
+    beginning, an email, a total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of a
+    title, a subject, a reference, an account's name, or the beginning of a name or of a part of an email.
+
+    The other fields are the conditions as urls of earlier releases have them, and as the API has them beside `q`:
+    `kind` is a standing, `code` is of the order's open alert; `waiting` is an agent that one of their steps waits for,
+    or `1` for all orders that only wait; `older` is an age as in 90s, 30m, 2h, 3d. With `requested`, `q` is the ID of a
+    request that was about these orders, and finds them and no others. A filter with a problem matches nothing.
     """
 
     q: str = ""
@@ -55,67 +58,118 @@ class OrderFilter:
         """Whether it selects every order."""
         return not self.query
 
+    @cached_property
+    def parsed(self) -> Query:
+        """The query with all conditions, those of the other fields first. Empty if it cannot be read."""
+        try:
+            return Query(conditions=(*self._fields(), *parse(self.q).conditions), text=parse(self.q).text)
+        except QueryError:
+            return Query()
+
+    @cached_property
+    def is_impossible(self) -> bool:
+        """Whether it has a problem, or a query that cannot be read: then it matches nothing."""
+        try:
+            parse(self.q)
+        except QueryError:
+            return True
+        return bool(self.problems)
+
+    def _fields(self) -> Iterator[Condition]:
+        """The fields beside `q` as conditions of the language."""
+        written = {
+            "state": self.state,
+            "standing": self.kind.replace(" ", "_"),
+            "workflow": self.workflow,
+            "step": self.step,
+            "agent": self.agent,
+            "error": self.code,
+            "waiting": ANYTHING if self.waiting == NOTHING_DONE else self.waiting,
+            "age": self.older,
+            "priority": self.priority,
+        }
+        for name, value in written.items():
+            if value:
+                yield Condition(name=name, values=(value,))
+
+    def conditions(self, *names: str) -> list[Condition]:
+        """The conditions on these fields."""
+        return [condition for condition in self.parsed.conditions if condition.name in names]
+
     @property
-    def age(self) -> timedelta | None:
-        """The age in `older`; None if it cannot be read."""
-        match = _AGE.fullmatch(self.older)
-        return timedelta(seconds=int(match[1]) * _UNITS[match[2]]) if match else None
+    def text(self) -> str:
+        """The free words."""
+        return self.parsed.text
 
     @property
     def digits(self) -> str:
-        """The hexadecimal digits of `q`; empty if it is neither an id nor a part of one."""
-        digits = self.q.lower().replace("-", "")
+        """The hexadecimal digits of the words; empty if they are neither an id nor a part of one."""
+        digits = self.text.lower().replace("-", "")
         is_id = LEAST_PART <= len(digits) <= 32 and re.fullmatch(r"[0-9a-f]+", digits)
         return digits if is_id else ""
 
     @property
     def order_id(self) -> UUID | None:
-        """The order that `q` names in full."""
+        """The order that the words name in full."""
         return UUID(self.digits) if len(self.digits) == 32 else None
 
     @property
     def email(self) -> str:
-        """The email in `q`, if it is one."""
-        return self.q if "@" in self.q else ""
+        """The email in the words, if they are one."""
+        return self.text if "@" in self.text else ""
 
     @property
     def total(self) -> int | None:
-        """The total in `q`, in minor units, if it is one: 39.00, €39.00 or EUR 39.00."""
-        match = _TOTAL.fullmatch(self.q)
+        """The total in the words, in minor units, if they are one: 39.00, €39.00 or EUR 39.00."""
+        match = _TOTAL.fullmatch(self.text)
         return int(match[1] + match[2]) if match else None
 
     @property
     def attribute(self) -> str:
-        """The attribute in `q`, if it is one: method=xrd."""
-        return self.q if _ATTRIBUTE.fullmatch(self.q) and not self.email else ""
+        """The attribute in the words, if they are one: method=xrd."""
+        return self.text if _ATTRIBUTE.fullmatch(self.text) and not self.email else ""
 
     @property
     def words(self) -> str:
-        """The words in `q`, if it is nothing else."""
+        """The words, if they are nothing else."""
         is_else = self.digits or self.email or self.attribute or self.total is not None
-        return "" if is_else else self.q
+        return "" if is_else else self.text
 
 
 NAMES = tuple(field.name for field in fields(OrderFilter) if field.compare)
 
 
+_PHRASES = {
+    "state": "in state {}",
+    "standing": "with standing {}",
+    "workflow": "of workflow {}",
+    "step": "at step {}",
+    "agent": "at agent {}",
+    "error": "with an open alert {}",
+    "age": "older than {}",
+    "priority": "of priority {}",
+    "waiting": "that wait for {}",
+}
+"""Of the others the condition itself is said."""
+
+
 def describe(order_filter: OrderFilter) -> str:
     """Which orders the filter selects, for people: "orders in state error, at step create-shipment"."""
-    phrases = {
-        "q": "matching %(value)s",
-        "state": "in state %(value)s",
-        "kind": "with standing %(value)s",
-        "workflow": "of workflow %(value)s",
-        "step": "at step %(value)s",
-        "agent": "at agent %(value)s",
-        "code": "with an open alert %(value)s",
-        "older": "older than %(value)s",
-        "priority": "of priority %(value)s",
-    }
-    values = {name: getattr(order_filter, name) for name in phrases}
-    parts = [phrase % {"value": values[name]} for name, phrase in phrases.items() if values[name]]
-    if order_filter.waiting == NOTHING_DONE:
-        parts.append("that wait")
-    elif order_filter.waiting:
-        parts.append(f"that wait for {order_filter.waiting}")
+    query = order_filter.parsed
+    parts = [f"matching {query.text}"] if query.text else []
+    parts += [_phrase(condition) for condition in query.conditions]
     return "orders {which}".format(which=", ".join(parts)) if parts else "all orders"
+
+
+def _phrase(condition: Condition) -> str:
+    if condition.name not in _PHRASES or (
+        condition.name in ("age", "priority") and not condition.values[0].isalnum()
+    ):
+        return f"with {condition}"
+    if condition.values == (ANYTHING,):
+        phrase = "that wait"
+    else:
+        phrase = _PHRASES[condition.name].format(" or ".join(condition.values))
+    if condition.name == "standing":
+        phrase = phrase.replace("_", " ")
+    return f"not {phrase}" if condition.negated else phrase

@@ -13,6 +13,7 @@ from orders.business import registry
 from orders.engine.runtime.brief_batches import Chunk
 from orders.engine.runtime.sql import fetch, run
 from orders.fields.email import ERASED
+from orders.services.customer_terms import LOCK
 from orders.services.operators.erasing_mentions import replaced
 
 _HERS = """
@@ -31,6 +32,9 @@ _NOT_INSERTED = """
      WHERE replayed_at IS NULL AND (strpos(lower(body::text), lower(%(quoted)s)) > 0 OR client = ANY(%(clients)s))
 """
 _STATEMENTS = (
+    """DELETE FROM orders_customerterm WHERE email IN (
+              SELECT lower(email) FROM orders_order WHERE id = ANY(%(ids)s)
+               UNION SELECT lower(email) FROM orders_archivedorder WHERE order_id = ANY(%(ids)s))""",
     f"""UPDATE orders_order
            SET email = %(erased)s::text, data = '{{}}', ship_to = NULL, payment_method = '', attributes = '{{}}',
                reference = '', metadata = NULL, subject = {replaced("subject")}, title = {replaced("title")}
@@ -131,6 +135,7 @@ def erase_orders(ids: Sequence[UUID], values: Mapping[str, Any]) -> int:
 
     `values` are `pattern`, which matches what names her, and `short`, what stands in its place.
     """
+    fetch(LOCK)  # so that nobody learns the terms of her orders again at the same moment
     fetch(
         "SELECT order_id FROM orders_orderprocess WHERE order_id = ANY(%s) ORDER BY order_id FOR UPDATE",
         [list(ids)],

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0067_openings_of_alerts"),
+        ("orders", "0070_shifts"),
     ]
 
     operations = [

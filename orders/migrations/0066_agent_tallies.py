@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0064_replaced_tokens"),
+        ("orders", "0065_approvals"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0072_orders_that_will_be_late"),
+        ("orders", "0071_orders_that_will_be_late"),
     ]
 
     operations = [

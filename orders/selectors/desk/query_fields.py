@@ -1,0 +1,128 @@
+"""The fields of the query language: what each selects, and which values it takes. Pure.
+
+docs/operations.md has them as a table, and `tests/architecture` compares both.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from orders.selectors.desk.query_values import (
+    BadValueError,
+    read_ages,
+    read_amounts,
+    read_numbers,
+    read_times,
+)
+from orders.selectors.desk.standing import StandingKind
+from orders.vocabulary import ProcessState
+
+ANYTHING = "anything"
+"""What `waiting:` takes for all that only wait. `1` is how urls of earlier releases say it."""
+YES, NO, LATE = "yes", "no", "late"
+
+STANDINGS: Mapping[str, StandingKind] = {kind.value.replace(" ", "_"): kind for kind in StandingKind}
+_MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field: what it selects, in words, an example, and how a value of it is read. `allowed` are its values, if they
+    are known; `several` says whether it takes several with commas between them."""
+
+    help: str
+    example: str
+    read: Callable[[str], str]
+    allowed: tuple[str, ...] = ()
+    several: bool = True
+
+
+def _choice(help_text: str, example: str, names: Sequence[str]) -> Field:
+    def read(value: str) -> str:
+        name = value.lower().replace(" ", "_").replace("-", "_")
+        if name not in names:
+            raise BadValueError(f"Choose from {', '.join(names)}.")
+        return name
+
+    return Field(help=help_text, example=example, read=read, allowed=tuple(names))
+
+
+def _word(help_text: str, example: str, least: int = 1) -> Field:
+    def read(value: str) -> str:
+        if len(value) < least:
+            raise BadValueError(f"Enter at least {least} characters.")
+        return value
+
+    return Field(help=help_text, example=example, read=read)
+
+
+def _measured(help_text: str, example: str, check: Callable[[str], Any]) -> Field:
+    def read(value: str) -> str:
+        check(value)
+        return value
+
+    return Field(help=help_text, example=example, read=read, several=False)
+
+
+def _time(help_text: str, example: str) -> Field:
+    return _measured(help_text, example, lambda value: read_times(value, now=_MOMENT, zone=UTC))
+
+
+def _id(value: str) -> str:
+    digits = value.lower().replace("-", "")
+    if not 4 <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
+        raise BadValueError("Enter an order ID, or at least 4 digits of its end or 8 of its beginning.")
+    return value
+
+
+def _attribute(value: str) -> str:
+    name, equals, text = value.partition("=")
+    if not (name and equals and text):
+        raise BadValueError("Enter a name and a value, as in method=xrd.")
+    return value
+
+
+def _waiting(value: str) -> str:
+    return ANYTHING if value == "1" else value
+
+
+FIELDS: Mapping[str, Field] = {
+    "state": _choice("in this state", "state:error", [state.value for state in ProcessState]),
+    "standing": _choice("that stand here", "standing:retrying", list(STANDINGS)),
+    "step": _word("unfinished, at this step: it is under way, waits or has failed", "step:create-shipment"),
+    "agent": _word("unfinished, at a step of this agent", "agent:payments"),
+    "waiting": Field(
+        help=f"that wait for this agent, or for {ANYTHING}", example="waiting:carrier", read=_waiting
+    ),
+    "error": _word("with an open alert of this error code", "error:declined"),
+    "owner": _word("whose open alert this operator has acknowledged", "owner:olga"),
+    "workflow": _word("of this workflow; unfinished, unless a state is named", "workflow:fulfil-order"),
+    "priority": _measured("unfinished, of this priority", "priority:>5", read_numbers),
+    "failures": _measured("with so many failures", "failures:>2", read_numbers),
+    "attempts": _measured("with a step on such an attempt", "attempts:>3", read_numbers),
+    "promise": _choice("whose promised time has passed, or had when they finished", "promise:late", [LATE]),
+    "since": _time("placed then or later", "since:yesterday"),
+    "until": _time("placed then or earlier", "until:2026-11-01"),
+    "placed": _time(
+        "placed on this day, in this month or between two of them", "placed:2026-11-01..2026-11-07"
+    ),
+    "age": _measured("older than this, or with < younger", "age:>2h", read_ages),
+    "customer": _word(
+        "of this customer: an account, an email, or a name from the beginning of a word", "customer:ada", 2
+    ),
+    "account": _word("of the account with exactly this name", "account:ada"),
+    "email": _word("with this email, or a part of one from the beginning of a word", "email:@example.org", 2),
+    "total": _measured("with such a total", "total:>200", read_amounts),
+    "sku": _word("with a line of exactly this SKU", "sku:tidal-lines-a2"),
+    "title": _word("with a line whose SKU or title has these words", 'title:"tidal lines"', 2),
+    "subject": _word("about exactly this subject", "subject:sample-12"),
+    "reference": _word("that their client calls exactly this", "reference:PO-7"),
+    "attribute": Field(
+        help="with this attribute of their kind", example="attribute:method=xrd", read=_attribute
+    ),
+    "id": Field(help="with this ID, its end or its beginning", example="id:3f9a01bc", read=_id),
+    "archived": _choice("in the archive, or not", "archived:no", [YES, NO]),
+}
+ALIASES: Mapping[str, str] = {"kind": "standing", "code": "error", "older": "age"}
+"""What the filters of a url were called before there was a language."""

@@ -1,0 +1,230 @@
+"""What a condition or the free words look for that an index finds: ids, orders by a column, and codes of lines.
+
+An index finds few of them among a million, and then the other conditions are checked on these few. When it finds many,
+the same is checked on the orders of a page, one by one, as a condition of each.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Lower
+
+from orders.business import registry
+from orders.engine.runtime.sql import fetch
+from orders.models import ArchivedOrder, CustomerTerm, Order, OrderLine
+from orders.selectors.desk.filters import OrderFilter
+from orders.selectors.desk.named import MOST_SKUS, named_by
+from orders.selectors.desk.order_ids import archived_ids_like, ids_like
+from orders.selectors.desk.query import Condition
+from orders.selectors.desk.query_values import read_amounts
+
+MOST_EMAILS = 500
+"""The most emails that a part of one may stand for and still be looked up one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sought:
+    """Orders with one of these ids, or `about` which this is true, or with a line of one of these codes.
+
+    `about` may use `lower_email`. It is of columns that an order has in the archive, too.
+    """
+
+    ids: list[UUID] = field(default_factory=list)
+    archived_ids: list[UUID] = field(default_factory=list)
+    about: Q | None = None
+    skus: list[str] = field(default_factory=list)
+
+    def __or__(self, other: "Sought") -> "Sought":
+        about = [each for each in (self.about, other.about) if each is not None]
+        return Sought(
+            ids=[*self.ids, *other.ids],
+            archived_ids=[*self.archived_ids, *other.archived_ids],
+            about=about[0] | about[1] if len(about) == 2 else (about[0] if about else None),
+            skus=[*self.skus, *other.skus],
+        )
+
+    def find(self, most: int) -> set[UUID] | None:
+        """The ids of the stored orders; None if there are more than `most`. Two queries at most, each bounded."""
+        ids = set(self.ids)
+        if self.about is not None:
+            ids |= set(
+                _with_email(Order.objects.all()).filter(self.about).values_list("id", flat=True)[: most + 1]
+            )
+        if self.skus:
+            lines = OrderLine.objects.filter(sku__in=self.skus).values_list("order_id", flat=True)
+            ids |= set(lines[: most + 1])
+        return ids if len(ids) <= most else None
+
+    @property
+    def of_process(self) -> Q:
+        """The same as a condition of an `OrderProcess`."""
+        condition = Q(order_id__in=self.ids)
+        if self.about is not None:
+            orders = Order.objects.filter(pk=OuterRef("order_id"))
+            condition |= Q(Exists(_with_email(orders).filter(self.about)))
+        if self.skus:
+            condition |= Q(Exists(OrderLine.objects.filter(order_id=OuterRef("order_id"), sku__in=self.skus)))
+        return condition
+
+    @property
+    def of_archived(self) -> Q:
+        """The same as a condition of an `ArchivedOrder` with `lower_email`."""
+        condition = Q(pk__in=self.archived_ids)
+        if self.about is not None:
+            condition |= self.about
+        return condition | Q(skus__overlap=self.skus) if self.skus else condition
+
+
+def _with_email(orders: QuerySet[Order]) -> QuerySet[Order]:
+    return orders.alias(lower_email=Lower("email"))
+
+
+def sought(condition: Condition) -> Sought:
+    """What a condition on one of `READERS` looks for."""
+    parts = [READERS[condition.name](value) for value in condition.values]
+    result = parts[0]
+    for part in parts[1:]:
+        result |= part
+    return result
+
+
+def sought_by_words(order_filter: OrderFilter) -> Sought:
+    """What the free words look for."""
+    if order_filter.requested:
+        ids = list(order_filter.requested)
+        return Sought(ids=ids, archived_ids=ids)
+    if order_filter.email:
+        return _whole_email(order_filter.email) | _by_terms(order_filter.email)
+    if order_filter.digits:
+        return _id(order_filter.digits) | _own_words(order_filter.text)
+    if order_filter.total is not None:
+        return Sought(about=Q(total=order_filter.total))
+    if order_filter.attribute:
+        return _attribute(order_filter.attribute)
+    words = order_filter.words
+    named = named_by(words)
+    about = Q(customer_id__in=named.customers)
+    return _own_words(words) | Sought(about=about, skus=named.skus) | _by_terms(words)
+
+
+def _id(value: str) -> Sought:
+    digits = value.lower().replace("-", "")
+    return Sought(ids=ids_like(digits), archived_ids=archived_ids_like(digits))
+
+
+def _own_words(text: str) -> Sought:
+    return Sought(about=Q(subject=text) | Q(reference=text))
+
+
+def _attribute(value: str) -> Sought:
+    return Sought(about=~Q(attributes=[]) & Q(attributes__contains=[value]))
+
+
+def _total(value: str) -> Sought:
+    amounts = read_amounts(value)
+    about = Q(currency=amounts.currency) if amounts.currency else Q()
+    if amounts.only is not None:
+        return Sought(about=about & Q(total=amounts.only))
+    if amounts.low is not None:
+        about &= Q(total__gte=amounts.low)
+    if amounts.high is not None:
+        about &= Q(total__lte=amounts.high)
+    return Sought(about=about)
+
+
+def _account(name: str) -> Sought:
+    keys = User.objects.filter(username__in={name, name.lower()}).values_list("pk", flat=True)
+    return Sought(about=Q(customer_id__in=list(keys)))
+
+
+def _email(text: str) -> Sought:
+    parts = _by_terms(text, is_name=False)
+    return parts | _whole_email(text) if "@" in text[1:] else parts
+
+
+def _customer(text: str) -> Sought:
+    matches = _account(text) | _by_terms(text, is_name=True)
+    return matches | _whole_email(text) if "@" in text[1:] else matches
+
+
+def _whole_email(email: str) -> Sought:
+    return Sought(about=Q(lower_email=email.lower()))
+
+
+def _by_terms(text: str, **of: bool) -> Sought:
+    """The orders of the customers who are known by a term that begins like this. One query."""
+    terms = CustomerTerm.objects.filter(term__startswith=text.lower(), **of)
+    emails = set(terms.values_list("email", flat=True)[: MOST_EMAILS * 4 + 1])
+    if len(emails) <= MOST_EMAILS:
+        return Sought(about=Q(lower_email__in=sorted(emails)))
+    return Sought(about=Q(Exists(terms.filter(email=OuterRef("lower_email")))))
+
+
+def skus_like(beginning: str, most: int = MOST_SKUS) -> list[str]:
+    """The codes of stored lines that begin like this, each found by one step along their index."""
+    rows = fetch(
+        """
+        WITH RECURSIVE codes (sku) AS (
+            (SELECT sku FROM orders_orderline WHERE sku ~>=~ %(first)s AND sku LIKE %(like)s
+              ORDER BY sku USING ~<~ LIMIT 1)
+            UNION ALL
+            SELECT (SELECT sku FROM orders_orderline WHERE sku ~>~ codes.sku AND sku LIKE %(like)s
+                     ORDER BY sku USING ~<~ LIMIT 1)
+              FROM codes WHERE codes.sku IS NOT NULL
+        )
+        SELECT sku FROM codes WHERE sku IS NOT NULL LIMIT %(most)s
+        """,
+        {"first": beginning, "like": _like(beginning), "most": most},
+    )
+    return [sku for (sku,) in rows]
+
+
+def _like(beginning: str) -> str:
+    return "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in beginning) + "%"
+
+
+def _sku(value: str) -> Sought:
+    """Lines of this code or of one that begins like it. The archive has no index of beginnings, so of archived orders
+    those that the business still knows, or that other orders have."""
+    codes = (sku for kind in registry.kinds() for sku in kind.find_skus(value, MOST_SKUS))
+    like = {sku for sku in codes if sku.startswith(value)}
+    return Sought(skus=sorted({value, *like, *skus_like(value)})[:MOST_SKUS])
+
+
+def _title(words: str) -> Sought:
+    return Sought(skus=named_by(words).skus)
+
+
+READERS: Mapping[str, Callable[[str], Sought]] = {
+    "customer": _customer,
+    "account": _account,
+    "email": _email,
+    "total": _total,
+    "sku": _sku,
+    "title": _title,
+    "subject": lambda value: Sought(about=Q(subject=value)),
+    "reference": lambda value: Sought(about=Q(reference=value)),
+    "attribute": _attribute,
+    "id": _id,
+}
+"""The fields of which an index finds the orders."""
+
+
+def sought_of(order_filter: OrderFilter) -> list[tuple[Sought, bool]]:
+    """What a filter looks for that indexes may find, and whether it is to be left out. A few queries."""
+    parts = [(sought_by_words(order_filter), False)] if order_filter.text else []
+    return [
+        *parts,
+        *((sought(condition), condition.negated) for condition in order_filter.conditions(*READERS)),
+    ]
+
+
+def archived(rows: QuerySet[ArchivedOrder], parts: Iterable[tuple[Sought, bool]]) -> QuerySet[ArchivedOrder]:
+    """Those of the archived orders that are sought or, with True beside it, are not."""
+    rows = rows.alias(lower_email=Lower("email"))
+    for each, is_negated in parts:
+        rows = rows.exclude(each.of_archived) if is_negated else rows.filter(each.of_archived)
+    return rows
