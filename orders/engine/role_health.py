@@ -98,7 +98,12 @@ class RoleHealth:
                 alerts.open_alerts(
                     [
                         alerts.NewAlert(
-                            None, trouble.kind.value, trouble.code, trouble.message, subject=trouble.subject
+                            None,
+                            trouble.kind.value,
+                            trouble.code,
+                            trouble.message,
+                            agent=trouble.subject if trouble.kind is AlertKind.LATE else "",
+                            subject=trouble.subject,
                         )
                         for trouble in troubles
                     ]

@@ -25,6 +25,7 @@ PLACES = (
     "bulk-new",
     "compensation",
     "decisions",
+    "deadlines",
     "set-aside",
     "orders",
 )
@@ -72,6 +73,8 @@ def _card(incident: Incident, now: datetime) -> Card:
         return _of_decisions(incident)
     if incident.alerts.has_orders:
         return _of_orders(incident, incident.alerts)
+    if incident.kind is IncidentKind.LATE:
+        return _of_deadlines(incident, incident.alerts)
     return _of_system(incident, incident.alerts)
 
 
@@ -91,6 +94,19 @@ def _of_supervisor(incident: Incident, now: datetime) -> Card:
         impact="Orders that get stuck are not found, and their alerts are not sent.",
         by_itself="Orders that are not stuck continue. Another supervisor takes over as soon as one runs.",
         links=[CardLink(label="Open the supervisor", page="supervisor")],
+    )
+
+
+def _of_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
+    return Card(
+        kind=incident.kind,
+        tone="warn",
+        title=f"Orders that wait for {alerts.group.agent} will be late at its present pace.",
+        since=incident.since,
+        why="",
+        impact="",
+        by_itself="They go on by themselves, but not in time.",
+        links=[CardLink(label="See which and when", page="deadlines"), _group_link(alerts)],
     )
 
 
@@ -130,6 +146,7 @@ def _agent_links(agent: AgentStatus, alerts: OpenAlerts | None) -> list[CardLink
     if agent.waiting:
         place = f"?{urlencode({'waiting': agent.name})}"
         links.append(CardLink(label="Show the waiting orders", page="orders", place=place))
+        links.append(CardLink(label="See which will be late", page="deadlines"))
     return links if alerts is None else [*links, _group_link(alerts)]
 
 

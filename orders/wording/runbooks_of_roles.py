@@ -58,6 +58,12 @@ ROLES: Mapping[str, Runbook] = {
         does="They are tried again for three days, and the console shows them in any case.",
         todo="Correct EMAIL_URL, ALERT_EMAIL or ALERT_WEBHOOK_URL, or bring the mail server or the webhook back.",
     ),
+    "deadlines": Runbook(
+        means="Orders that wait for this agent will miss the time promised, or wait for longer than their steps may.",
+        does="They stay in the queue, and go on when their turn comes. The alert ends when the queue is fast enough.",
+        todo="See on the page Deadlines which orders these are. Raise the priority of those that matter most, find out "
+        "what slows the agent down, or tell the customers.",
+    ),
     "part_failed": Runbook(
         means="A part of retention fails, so old records stay. Orders are not affected.",
         does="It goes on with the other parts, and tries this one again.",

@@ -194,6 +194,7 @@ def test_operators_are_told_once_before_the_orders_are_late_and_the_alert_ends_b
     assert watch.look() == []  # nothing is wrong with the system itself
     alert = Alert.objects.get()
     assert (alert.kind, alert.subject, alert.code) == (AlertKind.LATE, "kitchen", "deadlines")
+    assert alert.group.agent == "kitchen"
     assert alert.message.startswith(
         "kitchen does 1 step a minute: at that pace the one order that waits for it"
     )

@@ -42,8 +42,8 @@ def failed(total: int = 3_900, **alert: Any) -> OrderProcess:
     return order
 
 
-def results() -> list[dict[str, Any]]:
-    answer = api_client(token_of(person("operator"))).get("/api/v1/incidents")
+def results(name: str = "") -> list[dict[str, Any]]:
+    answer = api_client(token_of(person("operator", name))).get("/api/v1/incidents")
     assert answer.status_code == 200
     return list(answer.json()["results"])
 
@@ -122,6 +122,17 @@ def test_our_own_failures_come_first_then_cancellations_outages_failed_orders_by
     own = sorted(titles[:2], reverse=True)
     for title, beginning in zip([*own, *titles[2:]], beginnings, strict=True):
         assert title.startswith(beginning)
+
+
+def test_orders_that_will_be_late_are_an_incident_unless_the_service_itself_is_one() -> None:
+    make_alert(None, kind="late", code="deadlines", message="oven is slow", subject="oven", agent="oven")
+    (incident,) = results()
+    assert (incident["kind"], incident["title"]) == (
+        "late",
+        "Orders that wait for oven will be late at its present pace.",
+    )
+    Circuit.objects.filter(agent="oven").update(state="open", opened_at=ago(61), probe_at=ahead(30))
+    assert [incident["kind"] for incident in results("olga")] == ["outage"]
 
 
 def test_failed_orders_lead_an_operator_to_the_preview_and_a_viewer_to_the_alert_alone() -> None:

@@ -67,6 +67,8 @@ class IncidentKind(StrEnum):
     """Orders whose cancellation failed, so that money or goods are not given back."""
     OUTAGE = "outage"
     """A service that takes no calls; its orders wait."""
+    LATE = "late"
+    """Orders that will be late at the present pace of a service that takes calls."""
     FAILED = "failed"
     """Orders that failed alike, and wait for an operator."""
     DECISION = "decision"
@@ -144,7 +146,7 @@ def _of_groups(groups: Sequence[OpenAlerts], named: set[str], now: datetime) -> 
     risks = _risks(rows)
     for alerts in groups:
         group = alerts.group
-        if alerts.is_outage and group.agent in named:
+        if (alerts.is_outage or group.kind == AlertKind.LATE) and group.agent in named:
             continue  # the agent itself is an incident, which knows more
         risk = risks.get(group.pk, NO_RISK)
         if alerts.open > risk.orders and alerts.has_orders:
@@ -158,6 +160,7 @@ def _kind_of(kind: str) -> IncidentKind:
         AlertKind.RELEASE.value: IncidentKind.OURS,
         AlertKind.COMPENSATION_FAILED.value: IncidentKind.CANCELLATION,
         AlertKind.OUTAGE.value: IncidentKind.OUTAGE,
+        AlertKind.LATE.value: IncidentKind.LATE,
     }.get(kind, IncidentKind.FAILED)
 
 
