@@ -101,20 +101,6 @@ class Migration(migrations.Migration):
                 max_length=12,
             ),
         ),
-        migrations.AddIndex(
-            model_name="alertgroup",
-            index=models.Index(
-                condition=models.Q(("owner__isnull", False)), fields=["owner"], name="group_owned"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="alertgroup",
-            index=models.Index(
-                condition=models.Q(("snoozed_until__isnull", False)),
-                fields=["snoozed_until"],
-                name="group_snoozed",
-            ),
-        ),
         migrations.AddConstraint(
             model_name="alertgroup",
             constraint=models.CheckConstraint(

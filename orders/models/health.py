@@ -45,12 +45,6 @@ class AlertGroup(models.Model):
     woken_why = models.CharField(max_length=200, blank=True, db_default="")
 
     class Meta:
-        indexes = [
-            models.Index(fields=["owner"], condition=Q(owner__isnull=False), name="group_owned"),
-            models.Index(
-                fields=["snoozed_until"], condition=Q(snoozed_until__isnull=False), name="group_snoozed"
-            ),
-        ]
         constraints = [
             models.UniqueConstraint(fields=["kind", "agent", "code", "pattern"], name="one_group_per_cause"),
             models.CheckConstraint(

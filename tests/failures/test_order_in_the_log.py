@@ -51,14 +51,14 @@ def test_every_line_about_an_order_has_its_id_and_every_role_says_what_it_did(
     assert shop.cancel(server, order_id).status in (200, 202)
     until(lambda: state_of(order_id) == "compensated", what="the compensation")
 
-    told: set[tuple[str, str]] = set()
+    lines: set[tuple[str, str]] = set()
     for log in sorted(system.folder.glob("*.log")):
         name = re.sub(r"\d|-", "", log.stem)
         for line in log.read_text().splitlines() if name != "sandbox" else ():
             facts = {field: value.strip('"') for field, value in FIELD.findall(line)}
             if order_id in line or order_id.replace("-", "") in line:
                 assert facts.get("order_id") == order_id, line
-                told.add((name, facts.get("action", "")))
+                lines.add((name, facts.get("action", "")))
     expected = {
         ("jobs", "step_timed_out"),
         ("scheduler", "step_started"),  # for the second time
@@ -69,7 +69,7 @@ def test_every_line_about_an_order_has_its_id_and_every_role_says_what_it_did(
         ("scheduler", "step_compensated"),
         ("scheduler", "compensated"),
     }
-    assert expected - told == set()
+    assert expected - lines == set()
 
 
 def test_a_call_that_fails_is_in_the_log_of_the_agent_host(system: System) -> None:

@@ -8,6 +8,7 @@ from django.apps import apps
 from django.db import IntegrityError, transaction
 
 from tests.store.impossible_rows import IMPOSSIBLE, SOMEBODY
+from tests.store.impossible_rows_of_the_desk import OF_THE_DESK
 from tests.support.factories import LEGAL, ago, make_alert, make_order, make_request, step_of
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.pattern("T2", "T3", "T4")
 @pytest.mark.parametrize(
     ("name", "write"),
-    [pytest.param(name, write, id=f"{name}: {what}") for name, what, write in IMPOSSIBLE],
+    [pytest.param(name, write, id=f"{name}: {what}") for name, what, write in [*IMPOSSIBLE, *OF_THE_DESK]],
 )
 def test_an_impossible_row_is_refused_by_its_constraint(name: str, write: Callable[[], object]) -> None:
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
@@ -31,7 +32,7 @@ def test_every_constraint_is_tested_with_an_impossible_row() -> None:
         for model in apps.get_app_config("orders").get_models()
         for constraint in model._meta.constraints
     }
-    assert declared - {name for name, _, _ in IMPOSSIBLE} == set()
+    assert declared - {name for name, _, _ in [*IMPOSSIBLE, *OF_THE_DESK]} == set()
 
 
 def test_a_step_has_at_most_one_request() -> None:

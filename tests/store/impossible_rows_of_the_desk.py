@@ -1,0 +1,85 @@
+"""Writes about the desk that the database refuses, each with the constraint that is named as what it enforces."""
+
+from collections.abc import Callable
+from typing import Any
+
+from orders.models import (
+    AgentFigures,
+    AgentTally,
+    AlertGroup,
+    ApprovalRequest,
+    CauseFigures,
+    CustomerTerm,
+    OrderFigures,
+)
+from orders.models.figures import AGES, BUCKETS
+from tests.support.factories import ago, ahead
+
+MINUTE = {"span": "minute", "began": "2026-11-27T03:00Z"}
+NONE: dict[str, Any] = {"placed": 0, "processed": 0, "failed": 0, "cancelled": 0}
+
+
+def figures(ages: int = AGES) -> None:
+    OrderFigures.objects.create(**MINUTE, **NONE, took=[0] * AGES, unfinished=[0] * ages)
+
+
+def tally(buckets: int = BUCKETS) -> None:
+    AgentTally.objects.create(agent="oven", outcome="ok", calls=1, buckets=[0] * buckets, seconds=1.0)
+
+
+def agent_figures() -> None:
+    AgentFigures.objects.create(**MINUTE, agent="oven", calls=1, errors=0, buckets=[0] * BUCKETS)
+
+
+def approval(**fields: Any) -> None:
+    ApprovalRequest.objects.create(
+        **{
+            "act": "erase_customer",
+            "target": "order 1",
+            "digest": "d",
+            "asked_by": "olga",
+            "expires_at": ahead(60),
+        }
+        | fields
+    )
+
+
+def two(write: Callable[[], object]) -> Callable[[], object]:
+    return lambda: [write() for _ in range(2)]
+
+
+OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
+    ("one_row_of_figures_per_span", "a minute twice", two(figures)),
+    ("figures_have_every_age", "a histogram with too few ages", lambda: figures(AGES - 1)),
+    ("one_tally_per_outcome", "a tally twice", two(tally)),
+    ("a_tally_has_every_bucket", "a tally with too many buckets", lambda: tally(BUCKETS + 1)),
+    ("one_row_of_agent_figures_per_span", "an agent's minute twice", two(agent_figures)),
+    (
+        "one_row_of_cause_figures_per_span",
+        "a cause's minute twice",
+        two(lambda: CauseFigures.objects.create(**MINUTE, group_id=1, opened=1)),
+    ),
+    (
+        "a_term_of_an_email_once",
+        "a term twice",
+        two(lambda: CustomerTerm.objects.create(email="a@example.com", term="a", is_name=False)),
+    ),
+    ("an_act_waits_for_approval_once", "an act asked for twice", two(approval)),
+    (
+        "a_request_is_decided_or_waits",
+        "a request that waits and was decided",
+        lambda: approval(decided_at=ago(1)),
+    ),
+    (
+        "nobody_approves_her_own_request",
+        "her own request",
+        lambda: approval(state="approved", decided_by="olga", decided_at=ago(1)),
+    ),
+    (
+        "a_snoozed_group_says_who_and_until_when",
+        "a snooze of nobody",
+        lambda: AlertGroup.objects.create(
+            kind="outage", agent="a", code="c", pattern="p", snoozed_at=ago(1), snoozed_until=ahead(60)
+        ),
+    ),
+]
