@@ -45,13 +45,10 @@ class CallOutcome(StrEnum):
     """How one remote call ended."""
 
     OK = "ok"
-    DECLINED = "declined"
-    """The remote service refused for a reason that the customer can fix."""
+    DECLINED = "declined"  # for a reason that the customer can fix
     TRANSIENT = "transient"
-    NONTRANSIENT = "nontransient"
-    """It refused, or it is unknown what it did, and a retry will not help."""
-    TIMEOUT = "timeout"
-    """It did not answer in time, which is transient, too."""
+    NONTRANSIENT = "nontransient"  # refused, or unknown what it did, and a retry will not help
+    TIMEOUT = "timeout"  # no answer in time, which is transient, too
 
 
 class FigureSpan(StrEnum):
@@ -196,12 +193,11 @@ class AlertKind(StrEnum):
     UNPROCESSABLE = "unprocessable"
     SET_ASIDE = "set_aside"
     OUTAGE = "outage"
-    RELEASE = "release"
-    """Different orders fail alike, or a workflow is not what its orders started with: it is the release."""
-    STALLED = "stalled"
-    """A role makes no progress."""
-    LATE = "late"
-    """Orders that wait for an agent will be late at today's pace."""
+    RELEASE = (
+        "release"  # orders fail alike, or a workflow is not what its orders started with: it is the release
+    )
+    STALLED = "stalled"  # a role makes no progress
+    LATE = "late"  # orders that wait for an agent will be late at its present pace
 
     @property
     def has_orders(self) -> bool:

@@ -20,4 +20,4 @@ def alert_title(kind: str, code: str) -> str:
 
 def alert_text(kind: str, message: str) -> str:
     """An alert's message. That of a refund that failed would otherwise read like that of a payment that failed."""
-    return f"Compensation failed: {message}" if kind == AlertKind.COMPENSATION_FAILED else message
+    return f"Cancellation failed: {message}" if kind == AlertKind.COMPENSATION_FAILED else message

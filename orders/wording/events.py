@@ -172,7 +172,7 @@ def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
     template = SENTENCES.get(event.kind)
     if event.kind == EventKind.ERROR and event.detail.get("alert") == AlertKind.COMPENSATION_FAILED:
         template = (
-            "The compensation of {step} failed, the order went into Error, and operators were alerted{error}"
+            "The reversal of {step} failed, the order went into Error, and operators were alerted{error}"
         )
     if event.kind == EventKind.STEP_DEFERRED:
         template = _deferral(event)

@@ -20,7 +20,7 @@ def test_an_alert_about_undelivered_alerts_is_not_one_about_a_role_without_progr
 
 
 def test_only_the_message_of_a_failed_compensation_says_so() -> None:
-    assert alert_text(AlertKind.COMPENSATION_FAILED, "declined") == "Compensation failed: declined"
+    assert alert_text(AlertKind.COMPENSATION_FAILED, "declined") == "Cancellation failed: declined"
     assert alert_text(AlertKind.STEP_FAILED, "declined") == "declined"
 
 

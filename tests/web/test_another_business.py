@@ -339,9 +339,10 @@ def test_every_page_of_the_console_shows_orders_without_a_value(desk: Desk) -> N
 
 def test_an_operator_edits_what_the_kind_declares(desk: Desk) -> None:
     order_id = a_burnt_cake()
-    url = f"/console/orders/{order_id}/steps/mix/edit/"
     operator = desk("operator")
-    assert "Cake" in operator.get(url).content.decode()
+    form = operator.get(f"/console/orders/{order_id}/steps/mix/edit/", follow=True)
+    assert "Cake" in form.content.decode()
+    url = f"/console/orders/{order_id}/edit/"
     comparison = operator.post(url, {"cake": "rye", "reason": "no walnuts"})
     seen = comparison.context["seen"]
     done = operator.post(url, {"cake": "rye", "reason": "no walnuts", "seen": seen, "confirm": "1"})

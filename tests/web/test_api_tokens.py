@@ -103,7 +103,7 @@ def test_a_scope_gives_nothing_that_the_account_may_not_do() -> None:
 def test_every_view_that_acts_names_its_scope() -> None:
     views = [pattern.callback.cls for pattern in version_1]
     acting = [view for view in views if {"post", "put", "patch", "delete"} & set(dir(view))]
-    assert len(acting) == 54
+    assert len(acting) == 58
     assert [view for view in acting if getattr(view, "scope", READ) is READ] == []
 
 
@@ -140,7 +140,7 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
     }
     assert {name for name, scope in scopes.items() if scope == "compensate"} == {
         *("resubmit_alert_group", "compensate_order", "settle_step", "erase_customer"),
-        *("create_bulk_action", "resume_bulk_action"),
+        *("create_bulk_action", "resume_bulk_action", "approve"),
     }
     assert {name for name, scope in scopes.items() if scope == "operate"} == {
         *("resubmit_step", "skip_step", "pause_agent", "resume_agent", "limit_agent"),
@@ -159,6 +159,7 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
         *("link_alert_group_ticket", "write_runbook", "add_handover_note", "send_handover"),
         *("search_orders", "list_compensations", "list_set_aside", "get_order_details", "get_deadlines"),
         *("force_circuit", "unforce_circuit", "retry_outgoing_message"),
+        *("ask_for_approval", "decline", "withdraw"),
         *("preview_bulk_action", "pause_bulk_action", "stop_bulk_action", "undo_bulk_action"),
     }
     assert {name for name, scope in scopes.items() if scope is None} == {

@@ -45,14 +45,14 @@ def test_a_refund_that_failed_does_not_read_like_a_payment_that_failed(desk: Des
     client = desk("operator")
     page = client.get(f"/console/orders/{order.pk}/")
     words = words_of(page)
-    assert "A compensation failed for good" in words
-    assert "Compensation failed: the card has expired" in words
-    assert "The compensation of capture-payment failed, the order went into Error" in words
+    assert "A cancellation failed for good" in words
+    assert "Cancellation failed: the card has expired" in words
+    assert "The reversal of capture-payment failed, the order went into Error" in words
     (row,) = re.findall(r'<tr id="step-capture-payment">.*?</tr>', page.content.decode(), re.DOTALL)
-    assert "compensation failed" in row
+    assert "cancellation failed" in row
     group = Alert.objects.get().group_id
     for place in ("alerts/", f"alerts/{group}/", ""):
-        assert "Compensation failed: the card has expired" in words_of(client.get(f"/console/{place}"))
+        assert "Cancellation failed: the card has expired" in words_of(client.get(f"/console/{place}"))
 
 
 def test_the_page_of_an_order_knows_who_handles_its_alert(desk: Desk) -> None:

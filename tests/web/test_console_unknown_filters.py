@@ -44,8 +44,8 @@ def test_an_export_is_refused_for_a_filter_that_it_does_not_have(path: str, desk
     ("query", "words"),
     [
         ("outbox/?view=lost", "There is no view lost of the outbox."),
-        ("audit/?since=yesterday", "Enter a date such as 2026-01-31."),
-        ("audit.csv?since=yesterday", "Enter a date such as 2026-01-31."),
+        ("audit/?since=yesterday", "Enter a time such as 2026-01-31T08:00."),
+        ("audit.csv?since=yesterday", "Enter a time such as 2026-01-31T08:00."),
         ("orders.csv?state=broken", "Unknown state broken."),
     ],
 )

@@ -72,9 +72,9 @@ def busy_desk() -> dict[str, str]:
     )
     actions: list[BulkAction] = [
         bulk.create(
-            kind=kind, order_ids=[failed.pk], selection="one", actor=audit.Actor(name="olga"), typed_count=1
+            kind=kind, order_ids=[order.pk], selection="one", actor=audit.Actor(name="olga"), typed_count=1
         )
-        for kind in ("compensate", "resubmit")
+        for kind, order in (("compensate", failed), ("resubmit", in_error()))
     ]
     orders = {f"order {order.pk}": order for order in (failed, cancelling, cancelled, stuck)}
     return {

@@ -196,6 +196,8 @@ def test_an_agent_has_its_circuit_its_queue_and_its_processes(viewer: APIClient)
         "cause_message": "no answer",
         "ramp": agent["ramp"],
         "rate": 2.5,
+        "set_rate": None,
+        "set_capacity": None,
         "waiting": 1,
         "requests": 0,
         "in_hand": 0,
