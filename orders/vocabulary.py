@@ -164,8 +164,7 @@ class Reason(StrEnum):
     """Why an order is compensated (`EventKind.COMPENSATION_REQUESTED`)."""
 
     CUSTOMER_CANCELLED = "customer_cancelled"
-    CUSTOMER_DID_NOT_RESOLVE = "customer_did_not_resolve"
-    """A step was declined, and the customer did not resolve it in time."""
+    CUSTOMER_DID_NOT_RESOLVE = "customer_did_not_resolve"  # in time, after a step was declined
     DECIDED = "decided"
     """A person decided so, or the default of a decision that nobody made."""
     STEP_REMEDY = "step_remedy"
@@ -311,8 +310,7 @@ class MessageChannel(StrEnum):
 
 
 class MessageState(StrEnum):
-    """Where an outgoing message stands. `skipped`: there was no reason to send it, as there is no such account or
-    order."""
+    """Where an outgoing message stands. `skipped`: there was no reason to send it."""
 
     QUEUED = "queued"
     SENDING = "sending"
