@@ -9,6 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+DAY = 86_400.0
+TIMES = (
+    *(2.0, 4.0, 10.0, 20.0, 40.0, 60.0, 120.0, 240.0, 600.0, 1_200.0, 2_400.0, 3_600.0),
+    *(7_200.0, 14_400.0, 28_800.0, 57_600.0, 86_400.0, 172_800.0, 345_600.0),
+)
+"""Seconds at which the axis of a time may end. Half of each is as short to say."""
 WIDTH, HEIGHT = 560, 150
 LEFT, RIGHT, TOP, BOTTOM = 66, 8, 12, 24
 MOST_TIMES = 5
@@ -75,10 +81,11 @@ def draw(
     bands: Sequence[tuple[datetime, datetime]] = (),
 ) -> Chart:
     """Draws measures over steps that begin then. `missing` says in which nothing was measured; `say` writes a value,
-    which with `is_whole` is a number of things, so that the axis has no half."""
+    which with `is_whole` is a number of things, so that the axis has no half, and otherwise a time in seconds."""
     base, last_x = HEIGHT - BOTTOM, WIDTH - RIGHT
     values = [value for _, _, series in measures for value in series if value is not None]
-    ticks = scale(max(values, default=0.0), is_whole=is_whole)
+    most = max(values, default=0.0)
+    ticks = scale(most, is_whole=True) if is_whole else time_scale(most)
     across = (last_x - LEFT) / max(len(began), 1)
 
     def x_of(at: datetime) -> float:
@@ -120,6 +127,14 @@ def scale(most: float, *, is_whole: bool = False) -> list[float]:
         return [0.0, 1.0]
     size = 10.0 ** math.floor(math.log10(most))
     top = next(size * factor for factor in (1, 2, 4, 10) if most <= size * factor * (1 + 1e-9))
+    return [0.0, top / 2, top]
+
+
+def time_scale(seconds: float) -> list[float]:
+    """The same for a time, whose ends and middles are each said in one unit: 0, 1 min, 2 min."""
+    top = next((top for top in TIMES if seconds <= top), None)
+    if seconds <= 1 or top is None:
+        return [tick * (DAY if top is None else 1) for tick in scale(seconds / (DAY if top is None else 1))]
     return [0.0, top / 2, top]
 
 

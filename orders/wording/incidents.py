@@ -155,7 +155,8 @@ def _agent_why(agent: AgentStatus) -> str:
         return ""
     if agent.circuit.paused or agent.is_forced:
         return f"The reason given is: {agent.held_reason}." if agent.held_reason else ""
-    return agent.circuit.cause_message if agent.state != CircuitState.CLOSED else ""
+    cause = agent.circuit.cause_message
+    return _sentence(cause) if cause and agent.state != CircuitState.CLOSED else ""
 
 
 def _agent_title(agent: AgentStatus, now: datetime) -> str:
@@ -164,6 +165,11 @@ def _agent_title(agent: AgentStatus, now: datetime) -> str:
         return f"No process runs the agent {agent.name}."
     if agent.circuit.paused:
         return f"{name} was paused by {agent.held_by or 'an operator'}."
+    if agent.is_forced and agent.circuit.forced_until:
+        until = f"{agent.circuit.forced_until:%H:%M} UTC"
+        return (
+            f"{name} is sent nothing: {agent.held_by or 'an operator'} forced its circuit open until {until}."
+        )
     if agent.is_draining:
         return f"{name} is back, at {agent.ramp_percent}% of its usual load."
     opened, cause = agent.circuit.opened_at, agent.circuit.cause_code.replace("_", " ")

@@ -8,7 +8,7 @@ import pytest
 
 from orders.business import registry
 from orders.engine.runtime.sql import database_now
-from orders.models import AgentInstance, Alert, Circuit
+from orders.models import AgentInstance, Alert, Circuit, StepState
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.outlook import Outlook, coming_misses, outlooks, pace_of
 from orders.vocabulary import AlertKind
@@ -195,9 +195,7 @@ def test_operators_are_told_once_before_the_orders_are_late_and_the_alert_ends_b
     alert = Alert.objects.get()
     assert (alert.kind, alert.subject, alert.code) == (AlertKind.LATE, "kitchen", "deadlines")
     assert alert.group.agent == "kitchen"
-    assert alert.message.startswith(
-        "kitchen does 1 step a minute: at that pace the one order that waits for it"
-    )
+    assert alert.message.startswith("orders that wait for kitchen will be late at its present pace")
     AgentInstance.objects.update(recent_calls=60)
     clock.now += CALM
     watch.look()
@@ -242,3 +240,13 @@ def test_a_program_reads_the_same() -> None:
     assert (order["order_id"], order["turn"], order["step"]) == (str(order_id), 1, "mix")
     turn_at = datetime.fromisoformat(order["turn_at"])
     assert abs(turn_at - database_now() - timedelta(seconds=60)) < timedelta(seconds=10)
+
+
+def test_the_trouble_is_over_as_soon_as_nothing_waits(clock: Clock) -> None:
+    a_kitchen(done_a_minute=1)
+    order_id = an_order(promised_in=30)
+    watch = DeadlineWatch(clock=clock)
+    assert len(watch.look()) == 1
+    StepState.objects.filter(process_id=order_id).update(waiting_since=None, wanted_since=None)
+    clock.now += PERIOD
+    assert watch.look() == []

@@ -4,7 +4,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orders.console.figures_chart import BOTTOM, HEIGHT, TOP, Chart, Measure, draw, runs, scale, spark
+from orders.console.figures_chart import (
+    BOTTOM,
+    HEIGHT,
+    TOP,
+    Chart,
+    Measure,
+    draw,
+    runs,
+    scale,
+    spark,
+    time_scale,
+)
 from orders.wording import units
 
 MINUTE = timedelta(minutes=1)
@@ -108,3 +119,17 @@ def test_a_sparkline_breaks_at_what_was_not_measured() -> None:
     line = spark([0, 3, None, 1])
     assert line.path.count("M") == 1
     assert len(line.dots) == 1
+
+
+@pytest.mark.parametrize(
+    "seconds", [0.3, 1.5, 7.0, 45.0, 61.0, 100.0, 500.0, 3_000.0, 5_000.0, 80_000.0, 900_000.0]
+)
+def test_the_axis_of_a_time_says_what_its_ticks_are(seconds: float) -> None:
+    """A tick at 100 s would be said to be at 1 min."""
+    ticks = time_scale(seconds)
+    assert ticks[-1] >= seconds
+    texts = [units.short_duration(tick) for tick in ticks]
+    assert len(set(texts)) == len(texts)
+    sizes = {"ms": 0.001, "s": 1, "min": 60, "h": 3_600, "d": 86_400}
+    said = [float(number) * sizes[unit] for number, unit in (text.split() for text in texts)]
+    assert said == pytest.approx(ticks)

@@ -69,7 +69,7 @@ def test_an_outage_names_the_service_its_cause_and_who_waits_and_says_that_they_
     (outage,) = results()
     assert outage["title"].startswith("Oven has been down for 1 min")
     assert outage["title"].endswith("(connection lost).")
-    assert (outage["kind"], outage["severity"], outage["why"]) == ("outage", "bad", "reset")
+    assert (outage["kind"], outage["severity"], outage["why"]) == ("outage", "bad", "Reset.")
     assert outage["by_itself"] == "2 orders wait and will go on by themselves."
     assert outage["impact"] == "€78.00 and 2 promises are at risk."
     assert (outage["orders"], outage["money"], outage["promises"], outage["has_more"]) == (

@@ -81,7 +81,9 @@ def _counts(now: datetime) -> dict[str, int]:
                SELECT FROM orders_stepstate WHERE complete_by > %(now)s ORDER BY complete_by LIMIT %(most)s) AS few
          UNION ALL
         SELECT 'failed', count(*) FROM (
-               SELECT FROM orders_stepstate WHERE state = 'failed' ORDER BY agent, name LIMIT %(most)s) AS few
+               SELECT FROM orders_orderprocess AS process
+                 JOIN orders_stepstate AS step ON step.order_id = process.order_id AND step.state = 'failed'
+                WHERE process.process_state = 'error' ORDER BY process.created_at DESC LIMIT %(most)s) AS few
          UNION ALL
         SELECT 'failed messages', count(*) FROM (
                SELECT FROM orders_outgoingmessage WHERE state = %(failed)s LIMIT %(most)s) AS few

@@ -114,7 +114,7 @@ def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: da
 
     Five statements. `agents` and `watch` have been read already.
     """
-    groups = open_groups(now=now)[:MOST_GROUPS]
+    groups = [alerts for alerts in open_groups(now=now) if not _is_snoozed(alerts, now)][:MOST_GROUPS]
     troubled = [agent for agent in agents if _is_troubled(agent)]
     unsorted = [
         *_of_supervisor(watch),
@@ -128,6 +128,10 @@ def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: da
 def _urgency(incident: Incident) -> tuple[int, int, int]:
     risk = incident.at_risk
     return ORDER.index(incident.kind), -sum(risk.money.values()), -risk.orders
+
+
+def _is_snoozed(alerts: OpenAlerts, now: datetime) -> bool:
+    return alerts.group.snoozed_until is not None and alerts.group.snoozed_until > now
 
 
 def _is_troubled(agent: AgentStatus) -> bool:
@@ -177,7 +181,7 @@ def _of_agents(
         if agent.waiting > most:
             risk = AtRisk(orders=agent.waiting, money=risk.money, promises=risk.promises, more=True)
         kind = IncidentKind.OURS if agent.is_down else IncidentKind.OUTAGE
-        since = None if agent.is_down else agent.circuit.opened_at
+        since = None if agent.is_down or agent.is_forced or agent.circuit.paused else agent.circuit.opened_at
         alerts = outages.get(agent.name)
         yield Incident(kind=kind, since=since, at_risk=risk, agent=agent, alerts=alerts)
 

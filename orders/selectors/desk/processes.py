@@ -13,7 +13,7 @@ from orders.selectors.desk.agents import AgentStatus, Instance, agent_statuses
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.queues import Queue, QueueName, queues
 from orders.selectors.desk.supervisor import SupervisorStatus, supervisor_status
-from orders.vocabulary import ActorKind
+from orders.vocabulary import ActorKind, AlertKind
 
 WEB = "web"
 """The role of the web processes: they serve pages and the API, and watch the others."""
@@ -148,7 +148,9 @@ def role_statuses(
                 versions=[
                     (workflow, version, fingerprint) for workflow, version, fingerprint in row.versions
                 ],
-                troubles=[trouble["code"] for trouble in row.troubles],
+                troubles=[
+                    trouble["code"] for trouble in row.troubles if trouble["kind"] != AlertKind.LATE
+                ],  # orders that will be late are no fault of who says so
                 leads=name == supervisor.leader,
                 orders=orders.get(name, 0),
                 requests=requests.get(name, 0),
@@ -157,6 +159,9 @@ def role_statuses(
                 agents=[agent for agent, _ in hosted[name]],
             )
         )
+    # A supervisor's shift ends without taking itself off the list, so that its successor finds its alerts open.
+    shifts = processes[ActorKind.SUPERVISOR]
+    processes[ActorKind.SUPERVISOR] = [shift for shift in shifts if shift.alive] or shifts
     backlogs = _backlogs(agents, queues, supervisor)
     return [
         RoleStatus(name=role, processes=rows, backlogs=backlogs.get(role, ()))
