@@ -73,6 +73,8 @@ shown only this once: a page that reads itself again must not be at a url of its
 
 @page
 def _ask_to_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    if api_tokens.find_token(min(token_id, LARGEST_ID), user_id=None) is None:
+        return redirect("console:tokens")  # it is gone, perhaps while this page reads itself again
     return render(request, "console/tokens/revoke.html", {"token": _token(request, token_id)})
 
 

@@ -94,14 +94,14 @@ def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener
     page.get_by_label("City").fill("Den Haag")
     page.get_by_label("Reason").fill("she moved")
     page.get_by_role("button", name="Review changes").click()
-    row = page.locator("tr", has_text="City")
-    expect(row.locator("del")).to_have_text("Delft")
-    expect(row.locator("ins")).to_have_text("Den Haag")
+    for table in page.locator("table").all():  # of the order, and of each step that follows
+        expect(table.locator("del")).to_contain_text("Delft")
+        expect(table.locator("ins")).to_contain_text("Den Haag")
     page.get_by_role("button", name="Save and resubmit").click()
-    expect(page.locator("#status")).to_contain_text("Edited create-shipment")
+    expect(page.locator("#status")).to_contain_text("Edited ")
     until(lambda: state_of(shop, order_id) == "processed", what="the end of the order")
     page.reload()
-    expect(page.locator("#events")).to_contain_text("Step create-shipment was edited (ship_to): she moved")
+    expect(page.locator("#events")).to_contain_text("The order was edited (ship_to)")
     expect(page.locator("#steps")).to_contain_text("edited")
     assert sorted(shop.system.effects(order_id)) == ["authorise", "capture", "create", "reserve"]
 

@@ -35,6 +35,7 @@ BROKEN = """
         const words = [];
         const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
         while (texts.nextNode()) {
+            if (!texts.currentNode.parentElement.checkVisibility()) continue;  // in details that are closed
             for (const match of texts.currentNode.data.matchAll(/[A-Za-z]{2,16}/g)) {
                 const range = document.createRange();
                 range.setStart(texts.currentNode, match.index);
