@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from orders.engine.runtime.loop import Counts, Worker
 from orders.engine.runtime.statements import PREPARED_AFTER
@@ -66,7 +66,8 @@ def test_a_scheduler_goes_on_and_blames_nobody_when_a_column_of_its_steps_has_ch
         return counts
 
     def start_an_order() -> None:
-        order = make_order()
+        with transaction.atomic():  # a scheduler must not meet it without its steps
+            order = make_order()
         until(lambda: requested_steps(order), what="the requests for its first steps")
 
     worker = Worker(name="scheduler", run_once=run_once, poll=0.02, health=scheduler.health)
