@@ -15,7 +15,7 @@ from orders.wording.order_edits import Row, compare_edit, staying_sentences
 class EditedFieldOut(EditableFieldOut):
     """A field of an order that may be edited, and its present value. One with `parts` is an object of them."""
 
-    value = serializers.JSONField(allow_null=True)
+    value = serializers.JSONField()
 
 
 class DifferenceOut(Out):

@@ -13,6 +13,7 @@ from orders.engine.callbacks import issue_token
 from orders.engine.channels import submissions
 from orders.models import (
     AlertGroup,
+    ApprovalRequest,
     BulkAction,
     Circuit,
     OrderProcess,
@@ -63,6 +64,7 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "set-aside/{number}": list(SetAside.objects.values_list("pk", flat=True)),
         "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
         "agents/{name}": ["payments", "instruments"],
+        "approvals/{request_id}": [_asked(), _asked()],
         "bulk-actions/{action_id}": [_bulk_action(orders[-2:]), 2],
         "outbox/{message_id}": _outgoing_messages(),
         "products/{sku}": SKUS[:3],
@@ -137,6 +139,18 @@ def _called(client: User) -> OrderProcess:
     order = make_order({"spectrometry": LATER | until}, workflow=LAB, not_before=ahead(9_000))
     make_purchase(order.pk, customer=client)
     return order
+
+
+def _asked() -> int:
+    """A request for approval by somebody else."""
+    return ApprovalRequest.objects.create(
+        act="unforce_circuit",
+        target="agent payments",
+        parameters={"agent": "payments"},
+        digest=uuid7().hex,
+        asked_by="otto",
+        expires_at=ahead(9_000),
+    ).pk
 
 
 def _bulk_action(order_ids: list[Any]) -> int:

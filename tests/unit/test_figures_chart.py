@@ -131,5 +131,5 @@ def test_the_axis_of_a_time_says_what_its_ticks_are(seconds: float) -> None:
     texts = [units.short_duration(tick) for tick in ticks]
     assert len(set(texts)) == len(texts)
     sizes = {"ms": 0.001, "s": 1, "min": 60, "h": 3_600, "d": 86_400}
-    said = [float(number) * sizes[unit] for number, unit in (text.split() for text in texts)]
-    assert said == pytest.approx(ticks)
+    seconds_of = [float(number) * sizes[unit] for number, unit in (text.split() for text in texts)]
+    assert seconds_of == pytest.approx(ticks)

@@ -286,7 +286,10 @@ def test_nobody_fills_the_audit_log_with_acts_that_are_refused(
         assert bob.post("/api/v1/agents/mail/pause", {"reason": "x"}).status_code == 403
     recorded = AuditEntry.objects.order_by("actor").values_list("actor", "allowed")
     assert list(recorded) == [("ada", False)] * 3 + [("bob", False)] * 3
-    assert len([line for line in caplog.messages if "not recorded" in line]) == 4
+    lines = [line for line in caplog.messages if "not recorded" in line]
+    assert (
+        len([line for line in lines if not line.startswith("left out")]) == 4
+    )  # that is of earlier requests
     pass_time(3_600)
     bob.post("/api/v1/agents/mail/pause", {"reason": "x"})
     assert AuditEntry.objects.filter(actor="bob").count() == 4
