@@ -4,61 +4,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("orders", "0006_patience"),
+        ('orders', '0006_patience'),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name="alert",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("step_failed", "step failed"),
-                    ("compensation_failed", "compensation failed"),
-                    ("order_overran", "order overran"),
-                    ("unprocessable", "unprocessable"),
-                    ("set_aside", "set aside"),
-                    ("outage", "outage"),
-                ],
-                max_length=20,
-            ),
+            model_name='alert',
+            name='kind',
+            field=models.CharField(choices=[('step_failed', 'step failed'), ('compensation_failed', 'compensation failed'), ('order_overran', 'order overran'), ('unprocessable', 'unprocessable'), ('set_aside', 'set aside'), ('outage', 'outage')], max_length=20),
         ),
         migrations.AlterField(
-            model_name="alertgroup",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("step_failed", "step failed"),
-                    ("compensation_failed", "compensation failed"),
-                    ("order_overran", "order overran"),
-                    ("unprocessable", "unprocessable"),
-                    ("set_aside", "set aside"),
-                    ("outage", "outage"),
-                ],
-                max_length=20,
-            ),
+            model_name='alertgroup',
+            name='kind',
+            field=models.CharField(choices=[('step_failed', 'step failed'), ('compensation_failed', 'compensation failed'), ('order_overran', 'order overran'), ('unprocessable', 'unprocessable'), ('set_aside', 'set aside'), ('outage', 'outage')], max_length=20),
         ),
         migrations.AlterField(
-            model_name="bulkaction",
-            name="kind",
-            field=models.CharField(
-                choices=[("resubmit", "resubmit"), ("compensate", "compensate")], max_length=12
-            ),
+            model_name='bulkaction',
+            name='kind',
+            field=models.CharField(choices=[('resubmit', 'resubmit'), ('compensate', 'compensate')], max_length=12),
         ),
         migrations.AlterField(
-            model_name="bulkitem",
-            name="state",
-            field=models.CharField(
-                choices=[
-                    ("waiting", "waiting"),
-                    ("acted", "acted"),
-                    ("done", "done"),
-                    ("failed", "failed"),
-                    ("nothing", "nothing"),
-                ],
-                default="waiting",
-                max_length=8,
-            ),
+            model_name='bulkitem',
+            name='state',
+            field=models.CharField(choices=[('waiting', 'waiting'), ('acted', 'acted'), ('done', 'done'), ('failed', 'failed'), ('nothing', 'nothing')], default='waiting', max_length=8),
         ),
     ]

@@ -49,9 +49,7 @@ class Migration(migrations.Migration):
             model_name="event",
             name="actor_kind",
             # Most events are the schedulers': theirs need no rewriting.
-            field=models.CharField(
-                max_length=12, choices=[(kind, kind) for kind in KINDS], default="scheduler"
-            ),
+            field=models.CharField(max_length=12, choices=[(kind, kind) for kind in KINDS], default="scheduler"),
             preserve_default=False,
         ),
         migrations.RunSQL(ACTOR_KINDS, migrations.RunSQL.noop),

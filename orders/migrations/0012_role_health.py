@@ -5,136 +5,77 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("orders", "0011_names"),
+        ('orders', '0011_names'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="RoleInstance",
+            name='RoleInstance',
             fields=[
-                ("instance", models.CharField(max_length=80, primary_key=True, serialize=False)),
-                ("role", models.CharField(max_length=12)),
-                ("versions", models.JSONField(default=list)),
-                ("troubles", models.JSONField(default=list)),
-                ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ("seen_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ("progressed_at", models.DateTimeField(null=True)),
+                ('instance', models.CharField(max_length=80, primary_key=True, serialize=False)),
+                ('role', models.CharField(max_length=12)),
+                ('versions', models.JSONField(default=list)),
+                ('troubles', models.JSONField(default=list)),
+                ('started_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('seen_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('progressed_at', models.DateTimeField(null=True)),
             ],
         ),
         migrations.CreateModel(
-            name="WorkflowDefinition",
+            name='WorkflowDefinition',
             fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                ("name", models.CharField(max_length=60)),
-                ("version", models.PositiveSmallIntegerField()),
-                ("fingerprint", models.CharField(max_length=16)),
-                ("definition", models.JSONField()),
-                ("first_seen_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=60)),
+                ('version', models.PositiveSmallIntegerField()),
+                ('fingerprint', models.CharField(max_length=16)),
+                ('definition', models.JSONField()),
+                ('first_seen_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
         ),
         migrations.RemoveConstraint(
-            model_name="alert",
-            name="one_open_outage_per_agent",
+            model_name='alert',
+            name='one_open_outage_per_agent',
         ),
         migrations.RemoveConstraint(
-            model_name="alert",
-            name="only_an_outage_is_about_no_order",
+            model_name='alert',
+            name='only_an_outage_is_about_no_order',
         ),
         migrations.AddField(
-            model_name="alert",
-            name="subject",
-            field=models.CharField(
-                blank=True, db_default="", help_text="a role, or a version of a workflow", max_length=80
-            ),
+            model_name='alert',
+            name='subject',
+            field=models.CharField(blank=True, db_default='', help_text='a role, or a version of a workflow', max_length=80),
         ),
         migrations.AddField(
-            model_name="orderprocess",
-            name="fingerprint",
-            field=models.CharField(
-                blank=True,
-                db_default="",
-                help_text="of the workflow that the order started with; empty for orders from before there were any",
-                max_length=16,
-            ),
+            model_name='orderprocess',
+            name='fingerprint',
+            field=models.CharField(blank=True, db_default='', help_text='of the workflow that the order started with; empty for orders from before there were any', max_length=16),
         ),
         migrations.AlterField(
-            model_name="alert",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("step_failed", "step failed"),
-                    ("compensation_failed", "compensation failed"),
-                    ("order_overran", "order overran"),
-                    ("unprocessable", "unprocessable"),
-                    ("set_aside", "set aside"),
-                    ("outage", "outage"),
-                    ("release", "release"),
-                    ("stalled", "stalled"),
-                ],
-                max_length=20,
-            ),
+            model_name='alert',
+            name='kind',
+            field=models.CharField(choices=[('step_failed', 'step failed'), ('compensation_failed', 'compensation failed'), ('order_overran', 'order overran'), ('unprocessable', 'unprocessable'), ('set_aside', 'set aside'), ('outage', 'outage'), ('release', 'release'), ('stalled', 'stalled')], max_length=20),
         ),
         migrations.AlterField(
-            model_name="alertgroup",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("step_failed", "step failed"),
-                    ("compensation_failed", "compensation failed"),
-                    ("order_overran", "order overran"),
-                    ("unprocessable", "unprocessable"),
-                    ("set_aside", "set aside"),
-                    ("outage", "outage"),
-                    ("release", "release"),
-                    ("stalled", "stalled"),
-                ],
-                max_length=20,
-            ),
+            model_name='alertgroup',
+            name='kind',
+            field=models.CharField(choices=[('step_failed', 'step failed'), ('compensation_failed', 'compensation failed'), ('order_overran', 'order overran'), ('unprocessable', 'unprocessable'), ('set_aside', 'set aside'), ('outage', 'outage'), ('release', 'release'), ('stalled', 'stalled')], max_length=20),
         ),
         migrations.AddConstraint(
-            model_name="alert",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("closed_at__isnull", True), ("kind", "outage")),
-                fields=("agent",),
-                name="one_open_outage_per_agent",
-            ),
+            model_name='alert',
+            constraint=models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True), ('kind', 'outage')), fields=('agent',), name='one_open_outage_per_agent'),
         ),
         migrations.AddConstraint(
-            model_name="alert",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(
-                    ("closed_at__isnull", True),
-                    ("order_id__isnull", True),
-                    models.Q(("subject", ""), _negated=True),
-                ),
-                fields=("subject", "kind", "code"),
-                name="one_open_alert_per_subject",
-            ),
+            model_name='alert',
+            constraint=models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True), ('order_id__isnull', True), models.Q(('subject', ''), _negated=True)), fields=('subject', 'kind', 'code'), name='one_open_alert_per_subject'),
         ),
         migrations.AddConstraint(
-            model_name="alert",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("kind", "outage"), ("order_id__isnull", True), ("subject", "")),
-                    models.Q(
-                        ("kind__in", ["release", "stalled"]),
-                        ("order_id__isnull", True),
-                        models.Q(("subject", ""), _negated=True),
-                    ),
-                    models.Q(
-                        models.Q(("kind__in", ["outage", "release", "stalled"]), _negated=True),
-                        ("order_id__isnull", False),
-                    ),
-                    _connector="OR",
-                ),
-                name="an_alert_has_one_subject",
-            ),
+            model_name='alert',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'outage'), ('order_id__isnull', True), ('subject', '')), models.Q(('kind__in', ['release', 'stalled']), ('order_id__isnull', True), models.Q(('subject', ''), _negated=True)), models.Q(models.Q(('kind__in', ['outage', 'release', 'stalled']), _negated=True), ('order_id__isnull', False)), _connector='OR'), name='an_alert_has_one_subject'),
         ),
         migrations.AddConstraint(
-            model_name="workflowdefinition",
-            constraint=models.UniqueConstraint(
-                fields=("name", "version", "fingerprint"), name="one_row_per_workflow_definition"
-            ),
+            model_name='workflowdefinition',
+            constraint=models.UniqueConstraint(fields=('name', 'version', 'fingerprint'), name='one_row_per_workflow_definition'),
         ),
     ]

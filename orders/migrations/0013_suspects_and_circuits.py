@@ -4,34 +4,29 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("orders", "0012_role_health"),
+        ('orders', '0012_role_health'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="agentrequest",
-            name="lapses",
-            field=models.PositiveSmallIntegerField(
-                db_default=0, help_text="how often its lease has lapsed, because its host died"
-            ),
+            model_name='agentrequest',
+            name='lapses',
+            field=models.PositiveSmallIntegerField(db_default=0, help_text='how often its lease has lapsed, because its host died'),
         ),
         migrations.AddField(
-            model_name="circuit",
-            name="succeeded_at",
-            field=models.DateTimeField(help_text="when a call last succeeded", null=True),
+            model_name='circuit',
+            name='succeeded_at',
+            field=models.DateTimeField(help_text='when a call last succeeded', null=True),
         ),
         migrations.AddField(
-            model_name="circuit",
-            name="window_orders",
-            field=models.JSONField(db_default=[], help_text="some orders whose calls failed in the window"),
+            model_name='circuit',
+            name='window_orders',
+            field=models.JSONField(db_default=[], help_text='some orders whose calls failed in the window'),
         ),
         migrations.AddIndex(
-            model_name="agentrequest",
-            index=models.Index(
-                condition=models.Q(("lapses__gte", 2), ("leased_until__isnull", True)),
-                fields=["agent", "lapses", "id"],
-                name="request_suspect",
-            ),
+            model_name='agentrequest',
+            index=models.Index(condition=models.Q(('lapses__gte', 2), ('leased_until__isnull', True)), fields=['agent', 'lapses', 'id'], name='request_suspect'),
         ),
     ]

@@ -4,16 +4,15 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("orders", "0013_suspects_and_circuits"),
+        ('orders', '0013_suspects_and_circuits'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="agentrequest",
-            name="posted_by",
-            field=models.CharField(
-                db_default="", help_text="the scheduler whose credit it takes", max_length=80
-            ),
+            model_name='agentrequest',
+            name='posted_by',
+            field=models.CharField(db_default='', help_text='the scheduler whose credit it takes', max_length=80),
         ),
     ]

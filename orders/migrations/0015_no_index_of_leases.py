@@ -3,15 +3,16 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
+
     atomic = False
 
     dependencies = [
-        ("orders", "0014_request_posted_by"),
+        ('orders', '0014_request_posted_by'),
     ]
 
     operations = [
         RemoveIndexConcurrently(
-            model_name="agentrequest",
-            name="request_leased",
+            model_name='agentrequest',
+            name='request_leased',
         ),
     ]

@@ -4,41 +4,40 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("orders", "0017_waiting_steps_by_one_index"),
+        ('orders', '0017_waiting_steps_by_one_index'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="agentinstance",
-            name="probe_at",
-            field=models.DateTimeField(help_text="in quarantine: when it may make its next call", null=True),
+            model_name='agentinstance',
+            name='probe_at',
+            field=models.DateTimeField(help_text='in quarantine: when it may make its next call', null=True),
         ),
         migrations.AddField(
-            model_name="agentinstance",
-            name="probes",
-            field=models.PositiveIntegerField(db_default=0, help_text="calls that have failed in quarantine"),
+            model_name='agentinstance',
+            name='probes',
+            field=models.PositiveIntegerField(db_default=0, help_text='calls that have failed in quarantine'),
         ),
         migrations.AddField(
-            model_name="agentinstance",
-            name="quarantined_at",
-            field=models.DateTimeField(
-                help_text="since when its calls fail while others' succeed", null=True
-            ),
+            model_name='agentinstance',
+            name='quarantined_at',
+            field=models.DateTimeField(help_text="since when its calls fail while others' succeed", null=True),
         ),
         migrations.AddField(
-            model_name="agentinstance",
-            name="window_at",
-            field=models.DateTimeField(help_text="when the counting of window_* began", null=True),
+            model_name='agentinstance',
+            name='window_at',
+            field=models.DateTimeField(help_text='when the counting of window_* began', null=True),
         ),
         migrations.AddField(
-            model_name="agentinstance",
-            name="window_calls",
+            model_name='agentinstance',
+            name='window_calls',
             field=models.PositiveIntegerField(db_default=0),
         ),
         migrations.AddField(
-            model_name="agentinstance",
-            name="window_failures",
+            model_name='agentinstance',
+            name='window_failures',
             field=models.PositiveIntegerField(db_default=0),
         ),
     ]

@@ -20,8 +20,9 @@ APPEND_ONLY = """
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("orders", "0021_submission_keys_by_order"),
+        ('orders', '0021_submission_keys_by_order'),
     ]
 
     operations = [

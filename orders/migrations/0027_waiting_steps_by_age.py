@@ -4,24 +4,18 @@ from django.db.models.functions import Least
 
 
 class Migration(migrations.Migration):
+
     atomic = False
 
     dependencies = [
-        ("orders", "0026_orders_by_state_and_age"),
+        ('orders', '0026_orders_by_state_and_age'),
     ]
 
     operations = [
         # A build that was interrupted leaves an index that is not valid.
-        migrations.RunSQL("DROP INDEX CONCURRENTLY IF EXISTS step_waiting_by_age", migrations.RunSQL.noop),
+        migrations.RunSQL('DROP INDEX CONCURRENTLY IF EXISTS step_waiting_by_age', migrations.RunSQL.noop),
         AddIndexConcurrently(
-            model_name="stepstate",
-            index=models.Index(
-                models.F("agent"),
-                Least(models.F("failure_count") + models.F("compensation_failure_count"), 1),
-                models.OrderBy(models.F("priority"), descending=True),
-                models.F("wanted_since"),
-                condition=models.Q(("waiting_since__isnull", False)),
-                name="step_waiting_by_age",
-            ),
+            model_name='stepstate',
+            index=models.Index(models.F('agent'), Least(models.F('failure_count') + models.F('compensation_failure_count'), 1), models.OrderBy(models.F('priority'), descending=True), models.F('wanted_since'), condition=models.Q(('waiting_since__isnull', False)), name='step_waiting_by_age'),
         ),
     ]

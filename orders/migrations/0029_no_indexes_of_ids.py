@@ -5,27 +5,28 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
+
     atomic = False
 
     dependencies = [
-        ("orders", "0028_archived_orders_by_age"),
+        ('orders', '0028_archived_orders_by_age'),
     ]
 
     operations = [
         RemoveIndexConcurrently(
-            model_name="orderprocess",
-            name="process_ready",
+            model_name='orderprocess',
+            name='process_ready',
         ),
         RemoveIndexConcurrently(
-            model_name="orderprocess",
-            name="process_by_state",
+            model_name='orderprocess',
+            name='process_by_state',
         ),
         RemoveIndexConcurrently(
-            model_name="stepstate",
-            name="step_waiting",
+            model_name='stepstate',
+            name='step_waiting',
         ),
         RemoveIndexConcurrently(
-            model_name="archivedorder",
-            name="archived_by_customer",
+            model_name='archivedorder',
+            name='archived_by_customer',
         ),
     ]

@@ -15,9 +15,7 @@ class Migration(migrations.Migration):
         migrations.RunSQL("DROP INDEX CONCURRENTLY IF EXISTS outbox_by_recipient", migrations.RunSQL.noop),
         AddIndexConcurrently(
             model_name="outgoingmessage",
-            index=models.Index(
-                django.db.models.functions.text.Lower("recipient"), name="outbox_by_recipient"
-            ),
+            index=models.Index(django.db.models.functions.text.Lower("recipient"), name="outbox_by_recipient"),
         ),
         migrations.RunSQL("DROP INDEX CONCURRENTLY IF EXISTS outbox_by_order", migrations.RunSQL.noop),
         AddIndexConcurrently(

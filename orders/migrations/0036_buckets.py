@@ -19,10 +19,7 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                (
-                    "full_at",
-                    models.DateTimeField(help_text="when it is full again, if nothing more is taken"),
-                ),
+                ("full_at", models.DateTimeField(help_text="when it is full again, if nothing more is taken")),
             ],
         ),
         migrations.RunSQL("ALTER TABLE orders_bucket SET UNLOGGED", migrations.RunSQL.noop),

@@ -19,16 +19,11 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("label", models.CharField(blank=True, help_text="what it is for", max_length=60)),
-                (
-                    "beginning",
-                    models.CharField(help_text="its first characters, to recognise it by", max_length=12),
-                ),
+                ("beginning", models.CharField(help_text="its first characters, to recognise it by", max_length=12)),
                 ("digest", models.CharField(help_text="its SHA-256", max_length=64, unique=True)),
                 (
                     "scopes",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.CharField(max_length=12), size=None
-                    ),
+                    django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=12), size=None),
                 ),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("created_by", models.CharField(max_length=120)),

@@ -94,35 +94,23 @@ NO_CHAIN = """
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("orders", "0037_api_tokens"),
+        ('orders', '0037_api_tokens'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="AuditLink",
+            name='AuditLink',
             fields=[
-                (
-                    "position",
-                    models.BigIntegerField(
-                        help_text="counted from 1, without gaps", primary_key=True, serialize=False
-                    ),
-                ),
-                ("entry", models.BigIntegerField(help_text="the id of the entry")),
-                (
-                    "salt",
-                    models.UUIDField(help_text="null once another link of the entry follows", null=True),
-                ),
-                ("digest", models.BinaryField(help_text="SHA-256 of the salt and the entry")),
-                (
-                    "hash",
-                    models.BinaryField(
-                        help_text="SHA-256 of the hash before, the position, the entry's id and the digest"
-                    ),
-                ),
+                ('position', models.BigIntegerField(help_text='counted from 1, without gaps', primary_key=True, serialize=False)),
+                ('entry', models.BigIntegerField(help_text='the id of the entry')),
+                ('salt', models.UUIDField(help_text='null once another link of the entry follows', null=True)),
+                ('digest', models.BinaryField(help_text='SHA-256 of the salt and the entry')),
+                ('hash', models.BinaryField(help_text="SHA-256 of the hash before, the position, the entry's id and the digest")),
             ],
             options={
-                "indexes": [models.Index(fields=["entry", "position"], name="audit_link_by_entry")],
+                'indexes': [models.Index(fields=['entry', 'position'], name='audit_link_by_entry')],
             },
         ),
         migrations.RunSQL(CHAIN, NO_CHAIN),

@@ -37,9 +37,7 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddField(
-            model_name="order",
-            name="title",
-            field=models.CharField(blank=True, db_default="", max_length=200),
+            model_name="order", name="title", field=models.CharField(blank=True, db_default="", max_length=200)
         ),
         migrations.AlterField(
             model_name="order",

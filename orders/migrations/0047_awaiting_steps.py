@@ -13,16 +13,7 @@ WIDENED = (
     "step_state_is_known",
     "what_waits_is_not_in_flight",
 )
-STATES = [
-    "not_started",
-    "running",
-    "awaiting",
-    "completed",
-    "failed",
-    "skipped",
-    "compensating",
-    "compensated",
-]
+STATES = ["not_started", "running", "awaiting", "completed", "failed", "skipped", "compensating", "compensated"]
 CONSTRAINTS = (
     models.CheckConstraint(
         condition=Q(state="running", complete_by__isnull=False)
@@ -58,17 +49,14 @@ class Migration(migrations.Migration):
             model_name="stepstate",
             name="awaits_until",
             field=models.DateTimeField(
-                help_text="until when a delay lasts, or the answer to the present generation may come",
-                null=True,
+                help_text="until when a delay lasts, or the answer to the present generation may come", null=True
             ),
         ),
         migrations.AlterField(
             model_name="stepstate",
             name="state",
             field=models.CharField(
-                choices=[(state, state.replace("_", " ")) for state in STATES],
-                default="not_started",
-                max_length=12,
+                choices=[(state, state.replace("_", " ")) for state in STATES], default="not_started", max_length=12
             ),
         ),
         *(AddConstraintNotValid(model_name="stepstate", constraint=constraint) for constraint in CONSTRAINTS),

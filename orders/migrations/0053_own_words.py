@@ -29,7 +29,9 @@ def columns(model, **helps):
             migrations.AddField(
                 model_name=model,
                 name="metadata",
-                field=models.JSONField(null=True, **({"help_text": helps["metadata"]} if helps else {})),
+                field=models.JSONField(
+                    null=True, **({"help_text": helps["metadata"]} if helps else {})
+                ),
             ),
         ],
     )

@@ -20,7 +20,9 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="statusmessage", name="sequence", field=models.PositiveIntegerField(db_default=0)
         ),
-        migrations.AddField(model_name="statusmessage", name="lease", field=models.UUIDField(null=True)),
+        migrations.AddField(
+            model_name="statusmessage", name="lease", field=models.UUIDField(null=True)
+        ),
         migrations.AddField(
             model_name="statusmessage", name="leased_until", field=models.DateTimeField(null=True)
         ),

@@ -157,9 +157,7 @@ class Migration(migrations.Migration):
                         name="webhook_due",
                     ),
                     models.Index(
-                        condition=models.Q(("state", "sending")),
-                        fields=["endpoint"],
-                        name="webhook_under_way",
+                        condition=models.Q(("state", "sending")), fields=["endpoint"], name="webhook_under_way"
                     ),
                     models.Index(
                         condition=models.Q(("state", "delivered"), _negated=True),

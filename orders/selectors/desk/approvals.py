@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from orders.models import ApprovalRequest
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.paging import Page, page_of
-from orders.vocabulary import ApprovalAct, ApprovalState
+from orders.vocabulary import ApprovalState
 
 SHOWN = 25
 """Requests on one page."""
@@ -47,10 +47,6 @@ class ApprovalRow:
     @property
     def is_waiting(self) -> bool:
         return self.state == ApprovalState.WAITING
-
-    @property
-    def costs_money(self) -> bool:
-        return self.act in (ApprovalAct.COMPENSATE, ApprovalAct.DECIDE, ApprovalAct.BULK)
 
 
 def count_waiting(*, now: datetime) -> int:

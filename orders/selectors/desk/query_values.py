@@ -15,7 +15,6 @@ _AMOUNT = re.compile(r"(\d{1,12})(?:[.,](\d{1,3}))?")
 _CURRENCY = re.compile(r"([A-Za-z]{3}|[€$£])?\s?([\d.,]+)\s?([A-Za-z]{3}|[€$£])?")
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP"}
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
-_LARGEST = 2**31 - 1
 
 
 class BadValueError(ValueError):
