@@ -7,7 +7,7 @@ from uuid import UUID
 
 from orders.engine.runtime.brief_batches import Chunk, Pace, Walk, in_batches
 from orders.engine.runtime.sql import fetch, run
-from orders.services.customer_terms import forget_unused
+from orders.services.customer_terms import LOCK, forget_unused
 
 FIRST = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
 MOVING = 40.0
@@ -139,6 +139,7 @@ def delete_archived(*, before: datetime, after: Any = FIRST) -> Walk:
 
 
 def _delete_archived(ids: Sequence[UUID]) -> int:
+    fetch(LOCK)  # before the orders' rows, as an erasure takes them
     deleted = fetch(
         """
         WITH old AS (

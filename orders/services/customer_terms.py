@@ -14,13 +14,14 @@ from uuid import UUID
 from django.db import transaction
 
 from orders.business import registry
-from orders.engine.runtime.brief_batches import Walk
+from orders.engine.runtime.brief_batches import Pace, Walk
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.fields.email import ERASED
 from orders.models import CustomerTerm, TermsWalk
 from orders.vocabulary import ProcessState
 
 BATCH = 200
+"""Orders that are looked at together at most: fewer while they take so long that an erasure would wait for the lock."""
 SECONDS = 20.0
 """How long a pass goes on at most."""
 OVERLAP = timedelta(seconds=30)
@@ -57,13 +58,27 @@ def learn_customers(seconds: float = SECONDS) -> Walk:
     TermsWalk.objects.get_or_create(pk=1)
     ends, looked_at = time.monotonic() + seconds, 0
     for walk in (_walk_stored, _walk_archived):
-        has_more = True
+        pace, has_more = Pace(size=min(50, BATCH), largest=BATCH), True
         while has_more:
-            number, has_more = walk()
+            start = time.monotonic()
+            number, has_more = walk(pace.size)
             looked_at += number
+            pace.note(time.monotonic() - start)
             if time.monotonic() >= ends:
                 return Walk(changed=looked_at, left_behind=0, after=None)
     return Walk(changed=looked_at, left_behind=0, after=None)
+
+
+def learn_edited(order_id: UUID) -> None:
+    """Adds the terms of the customer of an order that was edited. In the caller's transaction, which has locked its
+    process: so an erasure of this order comes before or after, and the lock of all terms is not needed."""
+    _learn(
+        """
+        SELECT o.email, o.data, u.first_name || ' ' || u.last_name
+          FROM orders_order AS o LEFT JOIN auth_user AS u ON u.id = o.customer_id WHERE o.id = %(id)s
+        """,
+        {"id": order_id},
+    )
 
 
 def forget_unused(emails: Sequence[str]) -> None:
@@ -81,11 +96,11 @@ def forget_unused(emails: Sequence[str]) -> None:
 
 
 @transaction.atomic
-def _walk_stored() -> tuple[int, bool]:
-    """Looks at the next stored orders. Returns how many they are, and whether there are more."""
+def _walk_stored(size: int) -> tuple[int, bool]:
+    """Looks at the next stored orders, about `size`. Returns how many they are, and whether there are more."""
     fetch(LOCK)
     walk, now = TermsWalk.objects.get(pk=1), database_now()
-    last = _end_of_batch(walk.until)
+    last = _end_of_batch(walk.until, size)
     upto = last or now
     number = _learn(
         """
@@ -103,23 +118,23 @@ def _walk_stored() -> tuple[int, bool]:
     return number, last is not None
 
 
-def _end_of_batch(since: datetime | None) -> datetime | None:
-    """When the last of the next orders was inserted; None if there are fewer than a batch. By the index of ages."""
+def _end_of_batch(since: datetime | None, size: int) -> datetime | None:
+    """When the last of the next `size` orders was inserted; None if there are fewer. By the index of ages."""
     parts = " UNION ALL ".join(
         f"""(SELECT created_at FROM orders_orderprocess WHERE process_state = '{state.value}'
-               AND created_at >= %(since)s ORDER BY created_at LIMIT {BATCH})"""
+               AND created_at >= %(since)s ORDER BY created_at LIMIT {size})"""
         for state in ProcessState
     )
     rows = fetch(
-        f"SELECT created_at FROM ({parts}) AS ages ORDER BY created_at OFFSET {BATCH - 1} LIMIT 1",
+        f"SELECT created_at FROM ({parts}) AS ages ORDER BY created_at OFFSET {size - 1} LIMIT 1",
         {"since": since or _FIRST},
     )
     return rows[0][0] if rows else None
 
 
 @transaction.atomic
-def _walk_archived() -> tuple[int, bool]:
-    """Looks at the next archived orders. Returns how many they are, and whether there are more."""
+def _walk_archived(size: int) -> tuple[int, bool]:
+    """Looks at the next `size` archived orders. Returns how many they are, and whether there are more."""
     fetch(LOCK)
     walk = TermsWalk.objects.get(pk=1)
     if walk.archived_after == _DONE:
@@ -127,7 +142,7 @@ def _walk_archived() -> tuple[int, bool]:
     after = walk.archived_after or _LOWEST
     rows = fetch(
         "SELECT order_id FROM orders_archivedorder WHERE order_id > %s ORDER BY order_id LIMIT %s",
-        [after, BATCH],
+        [after, size],
     )
     _learn(
         """
@@ -137,9 +152,9 @@ def _walk_archived() -> tuple[int, bool]:
         """,
         {"ids": [order_id for (order_id,) in rows]},
     )
-    walk.archived_after = rows[-1][0] if len(rows) == BATCH else _DONE
+    walk.archived_after = rows[-1][0] if len(rows) == size else _DONE
     walk.save(update_fields=["archived_after"])
-    return len(rows), len(rows) == BATCH
+    return len(rows), len(rows) == size
 
 
 def _learn(orders: str, parameters: dict[str, object]) -> int:

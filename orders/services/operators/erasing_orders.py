@@ -35,6 +35,16 @@ _STATEMENTS = (
     """DELETE FROM orders_customerterm WHERE email IN (
               SELECT lower(email) FROM orders_order WHERE id = ANY(%(ids)s)
                UNION SELECT lower(email) FROM orders_archivedorder WHERE order_id = ANY(%(ids)s))""",
+    # An email that an operator corrected may be another customer's, who is still to be found.
+    """DELETE FROM orders_customerterm AS term
+        WHERE email IN (
+              SELECT lower(detail #>> '{before,email}') FROM orders_event
+               WHERE order_id = ANY(%(ids)s) AND kind = 'edited'
+               UNION SELECT lower(event #>> '{detail,before,email}')
+                       FROM orders_archivedorder, jsonb_array_elements(document -> 'events') AS event
+                      WHERE order_id = ANY(%(ids)s) AND event ->> 'kind' = 'edited')
+          AND NOT EXISTS (SELECT FROM orders_order WHERE lower(email) = term.email)
+          AND NOT EXISTS (SELECT FROM orders_archivedorder WHERE lower(email) = term.email)""",
     f"""UPDATE orders_order
            SET email = %(erased)s::text, data = '{{}}', ship_to = NULL, payment_method = '', attributes = '{{}}',
                reference = '', metadata = NULL, subject = {replaced("subject")}, title = {replaced("title")}
@@ -50,6 +60,10 @@ _STATEMENTS = (
     "UPDATE orders_alert SET message = 'erased', resolution = '' WHERE order_id = ANY(%(ids)s)",
     "UPDATE orders_setaside SET body = '{}', reason = 'erased' WHERE order_id = ANY(%(ids)s)",
     "UPDATE orders_bulkitem SET result = 'erased' WHERE order_id = ANY(%(ids)s) AND result <> ''",
+    """UPDATE orders_approvalrequest
+          SET parameters = '{}', reason = '', note = '', result = 'erased',
+              state = CASE state WHEN 'waiting' THEN 'lapsed' ELSE state END, decided_at = coalesce(decided_at, now())
+        WHERE order_id = ANY(%(ids)s)""",
     """UPDATE orders_submissionkey SET key = 'erased ' || order_id
         WHERE order_id = ANY(%(ids)s) AND key ~* %(pattern)s""",
     """UPDATE orders_outgoingmessage SET recipient = %(erased)s::text, arguments = '{}', error = ''
