@@ -34,8 +34,8 @@ NO_HOST = "no_host"
 
 class Command(ReadingCommand):
     help = (
-        "Show the open alerts, grouped by kind, agent, error code and message pattern as in the console:"
-        " groups that nobody has acknowledged first, then the largest."
+        "Show the open alerts by cause, which is the kind, agent, error code and message pattern as in the console:"
+        " causes that nobody has acknowledged first, then the largest."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -45,7 +45,7 @@ class Command(ReadingCommand):
             "--limit",
             type=int,
             default=MOST_GROUPS,
-            help=f"show at most this many groups (default: {MOST_GROUPS})",
+            help=f"show at most this many causes (default: {MOST_GROUPS})",
         )
 
     def work(self, options: dict[str, Any]) -> int:
