@@ -18,7 +18,7 @@ from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.outlook import LISTED, coming_misses, outlooks
 from orders.services.act_results import Result
 from orders.services.operators import agents as agent_services
-from orders.wording.outlook import in_a_sentence, value_in_words
+from orders.wording.outlook import in_a_sentence, limits_of, value_in_words
 
 
 @page
@@ -41,7 +41,12 @@ def show_deadlines(request: HttpRequest) -> HttpResponse:
     agents = agent_statuses(now=at)
     context = {
         "outlooks": [
-            {"of": outlook, "sentence": in_a_sentence(outlook), "value": value_in_words(outlook)}
+            {
+                "of": outlook,
+                "sentence": in_a_sentence(outlook),
+                "limits": limits_of(outlook),
+                "value": value_in_words(outlook),
+            }
             for outlook in outlooks(agents, now=at)
         ],
         "misses": coming_misses(agents, now=at),

@@ -12,7 +12,7 @@ from orders.selectors.desk.supervisor import retry_limits
 
 @page
 def find(request: HttpRequest) -> HttpResponse:
-    """Lists the orders, agents and alert groups that some words name."""
+    """Lists the orders, agents and causes that some words name."""
     words = OrderFilterForm({"q": request.GET.get("q", "")}).filter
     matches = palette.find(words, retry_limits=retry_limits(), now=now())
     return render(request, "console/frame/palette_results.html", {"matches": matches})

@@ -11,7 +11,7 @@ from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.content import Content, Email, WebhookCall
 from orders.vocabulary import AlertKind, MessageChannel
 from orders.wording.alert_words import alert_text, alert_title
-from orders.wording.role_alerts import advise
+from orders.wording.runbooks import advise
 from orders.wording.units import counted
 
 SHOWN = 20
@@ -115,7 +115,7 @@ def _email_body(summary: Summary) -> str:
             f"{steps} waiting for {group.agent}, and will continue automatically once it answers again.",
         ]
     elif not summary.kind.has_orders:
-        lines += ["", f"To do: {advise(summary.kind, group.code)}."]
+        lines += ["", f"To do: {advise(kind=group.kind, code=group.code)}"]
     if summary.orders:
         more = summary.open - len(summary.orders)
         lines += ["", "Orders:", *(f"  manage.py order {order_id}" for order_id in summary.orders)]

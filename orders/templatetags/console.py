@@ -15,7 +15,6 @@
 {{ act|act_label }}               "create token", of an act in the audit log
 {{ kind|alert_text:message }}     an alert's message, which says so if it is of a compensation
 {{ message|shortened }}           a long text, and how many characters are left out
-{{ kind|role_advice:code }}       what to do about an alert that is about a role or a release
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
 {{ outcome|outcome_word }}        what is known of a step's effect
@@ -52,8 +51,7 @@ from orders.selectors.desk.processes import Process
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags.pages import icon as icon_of
-from orders.vocabulary import AlertKind
-from orders.wording import acts, alert_words, role_alerts, skipped_messages, units
+from orders.wording import acts, alert_words, skipped_messages, units
 from orders.wording.events import finding_text, shorten
 from orders.wording.processes import held_by
 from orders.wording.standings import STANDINGS
@@ -246,12 +244,6 @@ def alert_text(kind: str, message: str) -> str:
 def shortened(text: str) -> str:
     """A text that a remote service wrote, cut where the order's history cuts it too."""
     return shorten(text)
-
-
-@register.filter
-def role_advice(kind: str, code: str) -> str:
-    """What to do about an alert that is about a role or a release."""
-    return role_alerts.advise(AlertKind(kind), code)
 
 
 @register.filter

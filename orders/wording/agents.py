@@ -47,12 +47,8 @@ def circuit_reasons(status: AgentStatus, now: datetime) -> Iterator[str]:
         reason = f": {status.held_reason}" if status.held_reason else ""
         act = "paused" if circuit.paused else "forced"
         yield f"{act} by {status.held_by or 'an operator'}{until}{reason}"
-    limits = [
-        *([f"{number(circuit.set_rate)} calls a second"] if circuit.set_rate is not None else []),
-        *([f"{number(circuit.set_capacity)} at once"] if circuit.set_capacity is not None else []),
-    ]
-    if limits:
-        yield f"limited by an operator to {' and '.join(limits)}"
+    if limits := limits_in_words(circuit.set_rate, circuit.set_capacity):
+        yield f"limited by an operator to {limits}"
     if circuit.state != CircuitState.CLOSED:
         opened = circuit.opened_at
         since = f", for {duration((now - opened).total_seconds())} now" if opened else ""
@@ -61,6 +57,15 @@ def circuit_reasons(status: AgentStatus, now: datetime) -> Iterator[str]:
         yield probe
     if status.is_draining:
         yield f"draining, ramp at {status.ramp_percent}%"
+
+
+def limits_in_words(rate: float | None, capacity: int | None) -> str:
+    """An operator's limits of what an agent is sent: "1 call a second and 8 at once"; empty without any."""
+    limits = [
+        *([f"{number(rate)} {'call' if rate == 1 else 'calls'} a second"] if rate is not None else []),
+        *([f"{number(capacity)} at once"] if capacity is not None else []),
+    ]
+    return " and ".join(limits)
 
 
 def _probe(status: AgentStatus, now: datetime) -> str:

@@ -8,7 +8,12 @@ from orders.wording.state_labels import ALERT_KINDS
 SPECIAL: Mapping[tuple[str, str], str] = {
     (AlertKind.STALLED, "undelivered"): "alerts have not been delivered",
     (AlertKind.STALLED, "no_sweep"): "the supervisor does not sweep",
+    (AlertKind.STALLED, "no_process"): "no process of a role is running",
+    (AlertKind.STALLED, "not_taken"): "the first message of a queue is not taken",
+    (AlertKind.STALLED, "part_failed"): "a part of retention fails",
+    (AlertKind.STALLED, "quarantined"): "an agent host is quarantined",
     (AlertKind.STALLED, "slow"): "the database is slow",
+    (AlertKind.STALLED, "slow_order"): "an order takes longer than a transaction may",
 }
 """What the kind alone would say wrongly: the kind and the code, and what is the matter."""
 

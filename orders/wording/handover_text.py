@@ -55,7 +55,7 @@ def _work(handover: Handover) -> Iterator[list[str]]:
     ]
     yield _section("Bulk actions", actions, "none under way")
     agents = [
-        f"{agent.name}: {agent.state} by {agent.by or 'nobody named'}"
+        f"{agent.name}: {agent.state} by {agent.by or 'an operator'}"
         f"{f' until {_at(agent.until)}' if agent.until else ''}{f' ({agent.reason})' if agent.reason else ''}"
         for agent in handover.agents
     ]
@@ -97,7 +97,7 @@ def _time(time: OpenTime) -> str:
     worth = f"{'at least ' if time.more_money else ''}{money}, " if money else ""
     if time.ended_at is None:
         return f"{_name(time)}: {orders}{worth}since {_at(time.began_at)}, still open"
-    ended = f"{time.resolution or 'closed'} by {time.closed_by or 'nobody named'}"
+    ended = f"{time.resolution or 'closed'}{f' by {time.closed_by}' if time.closed_by else ''}"
     return f"{_name(time)}: {orders}{worth}{_at(time.began_at)} to {_at(time.ended_at)}, {ended}"
 
 

@@ -21,12 +21,14 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Concern:
-    """One thing that is wrong. `tone` is bad or warn, `page` one of `PAGES`, and `place` the end of the page's url."""
+    """One thing that is wrong. `tone` is bad or warn, `page` one of `PAGES`, and `place` the end of the page's url.
+    `count` is how many of what the sentence names are concerned."""
 
     tone: str
     sentence: str
     page: str
     place: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,7 @@ def _of_orders(numbers: Overview, open_alerts: int) -> Iterator[Concern]:
     if numbers.set_aside:
         submissions = counted(numbers.set_aside, "submission", most=MOST_COUNTED)
         sentence = f"{submissions} {'is' if numbers.set_aside == 1 else 'are'} set aside."
-        yield Concern(tone="warn", page="set-aside", sentence=sentence)
+        yield Concern(tone="warn", page="set-aside", sentence=sentence, count=numbers.set_aside)
     if numbers.oldest_queued is not None and numbers.oldest_queued > PATIENCE:
         age = duration(numbers.oldest_queued)
         sentence = (

@@ -13,8 +13,9 @@ from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts
 from orders.selectors.desk.incidents import NO_RISK, ORDER, AtRisk, Incident, IncidentKind
 from orders.vocabulary import AlertKind, CircuitState
-from orders.wording import role_alerts
+from orders.wording.agents import limits_in_words
 from orders.wording.health import Concern, HealthSummary
+from orders.wording.runbooks import OF_A_ROLE, find_runbook
 from orders.wording.units import ENGLISH, counted, duration, money, number
 
 PLACES = (
@@ -59,22 +60,29 @@ class Card:
 
 def cards(incidents: Sequence[Incident], health: HealthSummary, *, now: datetime) -> list[Card]:
     """A card for each incident, and for each concern about a queue that no incident is about."""
-    queues = [_of_concern(concern) for concern in health.concerns if concern.page in ("orders", "set-aside")]
+    pages = {"orders"} if any(_is_set_aside(incident) for incident in incidents) else {"orders", "set-aside"}
+    queues = [_of_concern(concern) for concern in health.concerns if concern.page in pages]
     shown = [*(_card(incident, now) for incident in incidents), *queues]
     return sorted(shown, key=lambda card: ORDER.index(card.kind))
+
+
+def _is_set_aside(incident: Incident) -> bool:
+    return incident.alerts is not None and incident.alerts.group.kind == AlertKind.SET_ASIDE
 
 
 def _card(incident: Incident, now: datetime) -> Card:
     if incident.supervisor is not None:
         return _of_supervisor(incident, now)
+    if incident.kind is IncidentKind.LATE and incident.alerts is not None:
+        return _of_deadlines(incident, incident.alerts)
     if incident.agent is not None:
         return _of_agent(incident, incident.agent, now)
     if incident.alerts is None:
         return _of_decisions(incident)
+    if _is_set_aside(incident):
+        return _of_set_aside(incident, incident.alerts)
     if incident.alerts.has_orders:
         return _of_orders(incident, incident.alerts)
-    if incident.kind is IncidentKind.LATE:
-        return _of_deadlines(incident, incident.alerts)
     return _of_system(incident, incident.alerts)
 
 
@@ -103,24 +111,32 @@ def _of_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
         tone="warn",
         title=f"Orders that wait for {alerts.group.agent} will be late at its present pace.",
         since=incident.since,
-        why="",
+        why=_limits(incident.agent),
         impact="",
         by_itself="They go on by themselves, but not in time.",
         links=[CardLink(label="See which and when", page="deadlines"), _group_link(alerts)],
     )
 
 
+def _limits(agent: AgentStatus | None) -> str:
+    limits = limits_in_words(agent.circuit.set_rate, agent.circuit.set_capacity) if agent else ""
+    return f"An operator has limited it to {limits}." if limits else ""
+
+
 def _of_system(incident: Incident, alerts: OpenAlerts) -> Card:
-    group, kind = alerts.group, AlertKind(alerts.group.kind)
-    todo = "" if kind is AlertKind.OUTAGE else role_alerts.advise(kind, group.code).split(";")[0]
+    group = alerts.group
+    runbook = find_runbook(kind=group.kind, code=group.code, agent=group.agent) or OF_A_ROLE
+    is_outage = group.kind == AlertKind.OUTAGE
     return Card(
         kind=incident.kind,
         tone="bad",
         title=_sentence(group.pattern),
         since=incident.since,
-        why=f"To fix it, {todo}." if todo else "",
+        why="" if is_outage else f"What to do: {runbook.todo}",
         impact="",
-        by_itself="Orders wait, and continue by themselves once it works again.",
+        by_itself=f"Orders that wait for {group.agent} continue by themselves."
+        if is_outage
+        else runbook.does,
         links=[_group_link(alerts)],
     )
 
@@ -219,6 +235,29 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
     )
 
 
+def _of_set_aside(incident: Incident, alerts: OpenAlerts) -> Card:
+    submissions, verb = counted(alerts.open, "submission"), "was" if alerts.open == 1 else "were"
+    return Card(
+        kind=incident.kind,
+        tone="warn",
+        title=f"{submissions} {verb} set aside: {alerts.group.pattern}"[:200],
+        since=incident.since,
+        why=_cannot_become_orders(alerts.open),
+        impact="",
+        by_itself=_stay_set_aside(alerts.open),
+        links=[CardLink(label=f"Show {submissions}", page="set-aside"), _group_link(alerts)],
+    )
+
+
+def _cannot_become_orders(count: int) -> str:
+    return "It cannot become an order as it is." if count == 1 else "They cannot become orders as they are."
+
+
+def _stay_set_aside(count: int) -> str:
+    subject = "It stays" if count == 1 else "They stay"
+    return f"{subject} set aside until an operator replays {'it' if count == 1 else 'them'}."
+
+
 def _of_decisions(incident: Incident) -> Card:
     count = incident.at_risk.orders
     what = "A decision is" if count == 1 else f"{number(count)} decisions are"
@@ -242,12 +281,18 @@ def _of_concern(concern: Concern) -> Card:
         tone=concern.tone,
         title=concern.sentence,
         since=None,
-        why="They cannot become orders as they are." if is_set_aside else "",
+        why=_cannot_become_orders(concern.count) if is_set_aside else "",
         impact="",
-        by_itself="They stay set aside until an operator replays them."
+        by_itself=_stay_set_aside(concern.count)
         if is_set_aside
-        else "They continue by themselves as soon as a process takes them.",
-        links=[CardLink(label="Show them", page=concern.page, place=concern.place)],
+        else "What waits continues by itself as soon as a process takes it.",
+        links=[
+            CardLink(
+                label=f"Show the {'submissions' if is_set_aside else 'orders'}",
+                page=concern.page,
+                place=concern.place,
+            )
+        ],
     )
 
 
@@ -260,14 +305,14 @@ def _orders(risk: AtRisk) -> str:
 
 
 def _impact(risk: AtRisk) -> str:
-    """What is at risk: "€1,560.00 and 3 promises are at risk."; empty if nothing is."""
+    """What is at risk: "€1,560.00 and 3 promised times are at risk."; empty if nothing is."""
     more = " or more" if risk.more else ""
     sums = [
         money(Money(amount=amount, currency=currency), locale=ENGLISH) + more
         for currency, amount in sorted(risk.money.items())
     ]
-    promises = [f"{counted(risk.promises, 'promise')}{more}"] if risk.promises else []
-    parts = [*sums, *promises]
+    promised = [f"{counted(risk.promises, 'promised time')}{more}"] if risk.promises else []
+    parts = [*sums, *promised]
     if not parts:
         return ""
     enumeration = ", ".join(parts[:-1]) + (" and " if parts[:-1] else "") + parts[-1]

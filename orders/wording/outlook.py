@@ -4,16 +4,15 @@ from datetime import datetime
 
 from orders.fields.money import Money
 from orders.selectors.desk.bounds import MOST_COUNTED
-from orders.selectors.desk.outlook import AHEAD, Outlook
+from orders.selectors.desk.outlook import Outlook
+from orders.wording.agents import limits_in_words
 from orders.wording.units import ENGLISH, counted, money, number
 
-HOURS = AHEAD.total_seconds() / 3_600
 
-
-def pace_in_words(pace: float | None) -> str:
-    """How fast an agent's queue moves: "2.5 steps a second", "12 steps a minute", "no calls at present"."""
-    if pace is None:
-        return "no calls at present"
+def pace_in_words(pace: float) -> str:
+    """How fast an agent's queue moves: "2.5 steps a second", "12 steps a minute"."""
+    if round(pace, 1) == 1:
+        return "1 step a second"
     if pace >= 1:
         return f"{number(round(pace, 1))} steps a second"
     return f"{counted(max(1, round(pace * 60)), 'step')} a minute"
@@ -24,13 +23,20 @@ def in_a_sentence(outlook: Outlook) -> str:
     pace 213 of the 347 orders that wait for it will miss the time promised, the first at 14:30 UTC"."""
     parts = []
     if outlook.misses:
-        first = _at(outlook.first_miss)
-        parts.append(f"{_of_waiting(outlook.misses, outlook)} will miss the time promised, the first {first}")
+        first = _first(outlook.misses, outlook.first_miss)
+        parts.append(f"{_of_waiting(outlook.misses, outlook)} will miss the time promised{first}")
     if outlook.given_up:
-        first = _at(outlook.first_given_up)
-        which = _of_waiting(outlook.given_up, outlook)
-        parts.append(f"{which} will have waited for as long as their steps may, the first {first}")
+        first = _first(outlook.given_up, outlook.first_given_up)
+        which, whose = _of_waiting(outlook.given_up, outlook), "its" if outlook.given_up == 1 else "their"
+        steps = "step" if outlook.given_up == 1 else "steps"
+        parts.append(f"{which} will have waited for as long as {whose} {steps} may{first}")
     return f"{_pace(outlook)} {'; '.join(parts)}" if parts else _no_miss(outlook)
+
+
+def limits_of(outlook: Outlook) -> str:
+    """Says that an operator has limited the agent, and to what; empty if nobody has."""
+    limits = limits_in_words(outlook.set_rate, outlook.set_capacity)
+    return f"An operator has limited {outlook.agent} to {limits}." if limits else ""
 
 
 def value_in_words(outlook: Outlook) -> str:
@@ -49,15 +55,21 @@ def _no_miss(outlook: Outlook) -> str:
 def _of_waiting(count: int, outlook: Outlook) -> str:
     if outlook.waiting == 1:
         return "the one order that waits for it"
-    which = "all" if count == outlook.waiting else f"{number(count)} of the"
-    return f"{which} {counted(outlook.waiting, 'order', most=MOST_COUNTED)} that wait for it"
+    orders = counted(outlook.waiting, "order", most=MOST_COUNTED)
+    if count == outlook.waiting:
+        return f"{'both orders' if count == 2 else f'all {orders}'} that wait for it"
+    return f"{number(count)} of the {orders} that wait for it"
 
 
 def _pace(outlook: Outlook) -> str:
+    if not outlook.takes_calls:
+        return f"{outlook.agent} takes no calls: if that lasts for another hour,"
     if outlook.pace is None:
-        return f"{outlook.agent} takes no calls: if it still does not in {counted(round(HOURS), 'hour')},"
+        return f"{outlook.agent} has completed no step in the last minute: if that lasts for another hour,"
     return f"{outlook.agent} does {pace_in_words(outlook.pace)}: at that pace"
 
 
-def _at(moment: datetime | None) -> str:
-    return f"at {moment:%H:%M} UTC" if moment else "soon"
+def _first(count: int, moment: datetime | None) -> str:
+    if moment is None:
+        return ""
+    return f", at {moment:%H:%M} UTC" if count == 1 else f", the first at {moment:%H:%M} UTC"

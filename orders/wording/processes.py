@@ -76,7 +76,7 @@ def concerns_of(role: RoleStatus) -> Iterator[str]:
     """What is wrong with a role, a sentence each, the worst first."""
     if role.is_missing:
         seen = role.heartbeat_seconds
-        last = "" if seen is None else f" The last one was heard of {duration(seen)} ago."
+        last = "" if seen is None else f" The last one was heard from {duration(seen)} ago."
         yield _MISSING.get(role.name, f"No process of the role {role.name} is running.") + last
     elif role.silent:
         number = len(role.silent)

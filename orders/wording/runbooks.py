@@ -30,7 +30,7 @@ ORDERS: Mapping[str, Runbook] = {
     "unprocessable": Runbook(
         means="Our own program failed at this order, while it handles others. The message names the error.",
         does="The order was set apart so that it holds up no other. " + WAITS_FOR_YOU,
-        todo="Report the error with the order’s id to who maintains the release. After the fix, resubmit it.",
+        todo="Report the error with the order’s id to whoever maintains the release. After the fix, resubmit it.",
     ),
     "unknown": Runbook(
         means="The service or the agent gave no code for its error. The message is all there is.",
@@ -50,8 +50,8 @@ ORDERS: Mapping[str, Runbook] = {
     "branch_failed": Runbook(
         means="The condition or the list of items of a step could not be worked out from the results before it.",
         does="Nothing was sent for the step. " + WAITS_FOR_YOU,
-        todo="Compare the results of the earlier steps with what the message misses. Fix the workflow or the result, "
-        "then resubmit: the question is asked again.",
+        todo="Compare the results of the earlier steps with what the message says is missing. Fix the workflow or the "
+        "result, then resubmit: the question is asked again.",
     ),
     "agent_unavailable": Runbook(
         means="The step waited for its agent for as long as its patience allows, through an outage or a pause.",
@@ -77,6 +77,11 @@ ORDERS: Mapping[str, Runbook] = {
 """The codes of orders and of their steps, beside those of calls."""
 
 UNPROCESSABLE = ORDERS["unprocessable"]
+OF_A_ROLE = Runbook(
+    means="A role does not do its work as it should. The message is all there is.",
+    does="It reports itself until it works again. Nothing is lost.",
+    todo="Read the log of this role.",
+)
 OF_THE_RELEASE = Runbook(
     means="Different orders fail with the same error, so it is the release or the database and not the orders.",
     does="The orders wait and none is set aside. One is tried again every so often, and all go on when that works.",
@@ -85,8 +90,10 @@ OF_THE_RELEASE = Runbook(
 BY_KIND: Mapping[str, Runbook] = {
     AlertKind.UNPROCESSABLE: UNPROCESSABLE,
     AlertKind.RELEASE: OF_THE_RELEASE,
+    AlertKind.STALLED: OF_A_ROLE,
+    AlertKind.LATE: ROLES["deadlines"],
 }
-"""Kinds of alerts whose code is the name of a program's error."""
+"""Kinds of alerts whose code has no text of its own, such as the name of a program's error."""
 RUNBOOKS: Mapping[str, Runbook] = {**CALLS, **ROLES, **ORDERS}
 """The texts by code."""
 FAMILIES: Mapping[str, Runbook] = {
@@ -133,6 +140,12 @@ def find_runbook(*, kind: str, code: str, agent: str) -> Runbook | None:
         return RUNBOOKS[code]
     family = next((text for start, text in FAMILIES.items() if code.startswith(start)), None)
     return family or BY_KIND.get(kind)
+
+
+def advise(*, kind: str, code: str) -> str:
+    """What to do about an alert that is about a role, a release or a queue, and not about orders, in sentences."""
+    runbook = find_runbook(kind=kind, code=code, agent="")
+    return f"{runbook.todo if runbook else OF_A_ROLE.todo} There is nothing to resubmit."
 
 
 def _has_agent(name: str, agent: str) -> bool:

@@ -79,7 +79,7 @@ CALLS: Mapping[str, Runbook] = {
     "agent_failed": Runbook(
         means="The agent’s own program failed during the call. Nobody knows whether the service did it.",
         does=STUCK,
-        todo="Report the error to who maintains the agent. Look the order up at the service, then settle it.",
+        todo="Report the error to whoever maintains the agent. Look the order up at the service, then settle it.",
     ),
     "not_called": Runbook(
         means="Nothing was sent, because the agent’s circuit is open or the agent is paused.",

@@ -67,7 +67,7 @@ ROLES: Mapping[str, Runbook] = {
     "part_failed": Runbook(
         means="A part of retention fails, so old records stay. Orders are not affected.",
         does="It goes on with the other parts, and tries this one again.",
-        todo="Read the error. It mostly names a missing right or a full disk.",
+        todo="Read the error. It usually names a missing permission or a full disk.",
     ),
     "workflow_changed": Runbook(
         means="A workflow is no longer what its orders started with, under the same version.",

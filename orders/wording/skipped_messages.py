@@ -11,7 +11,7 @@ REASONS: Mapping[str, str] = {
     MessageKind.SIGN_UP: "An earlier email to this address has a link that is still valid.",
     MessageKind.NEW_PASSWORD: "No account that signs in with a password has this email address.",
     MessageKind.WEBHOOK_OFF: "The webhook has been enabled or deleted since.",
-    MessageKind.HANDOVER: "The recipient is no operator any more.",
+    MessageKind.HANDOVER: "The recipient is no longer an operator.",
 }
 ALERTS: Mapping[str, str] = {
     MessageChannel.EMAIL: "Every alert of its group was closed before it was sent, or ALERT_EMAIL is empty.",

@@ -1,4 +1,4 @@
-"""Operators see which orders will be late at today's pace, and are told before they are."""
+"""Operators see which orders will be late at the present pace, and are told before they are."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -132,6 +132,34 @@ def test_after_an_outage_the_pace_is_what_the_hosts_can_do_of_what_is_let_throug
     assert pace_of(kitchen) == pytest.approx(kitchen.ramp * 8 / 0.5)
 
 
+@pytest.mark.parametrize(
+    ("limits", "pace"),
+    [
+        ({"set_rate": 0.25}, 0.25),
+        ({"set_rate": 5.0}, 1.0),
+        ({"set_capacity": 1, "set_rate": 5.0}, 1.0),
+        ({"rate": 0.5}, 0.5),
+    ],
+)
+def test_a_limit_is_the_pace_as_soon_as_it_is_set(limits: dict[str, Any], pace: float) -> None:
+    a_kitchen(done_a_minute=60, **limits)
+    an_order(promised_in=1_800)
+    assert the_outlook().pace == pace
+
+
+def test_a_limit_of_calls_at_once_is_a_limit_of_the_pace() -> None:
+    """One call at once takes 0.5 s, so no more than two are made in a second."""
+    a_kitchen(done_a_minute=600, set_capacity=1)
+    an_order(promised_in=1_800)
+    assert the_outlook().pace == pytest.approx(2.0)
+
+
+def test_a_limit_so_low_that_nothing_was_due_is_a_pace_too() -> None:
+    a_kitchen(done_a_minute=0, set_rate=0.01)
+    an_order(promised_in=30)
+    assert (the_outlook().pace, the_outlook().misses) == (0.01, 1)
+
+
 def test_a_step_that_will_have_waited_for_as_long_as_it_may_is_told_of_too() -> None:
     workflow = registry.newest_workflows()["fulfil-order"]
     first = workflow.steps[0]
@@ -158,25 +186,58 @@ def test_an_order_with_several_items_in_the_queue_counts_once() -> None:
 
 
 def test_a_sentence_says_the_pace_how_many_and_when() -> None:
-    values: dict[str, Any] = {"agent": "carrier", "late": 0, "value": {"EUR": 103_900, "GBP": 4_000}}
-    slow = Outlook(
-        **values, pace=0.2, waiting=347, misses=213, first_miss=NOON, given_up=0, first_given_up=None
-    )
+    values = {"EUR": 103_900, "GBP": 4_000}
+    slow = an_outlook(pace=0.2, waiting=347, misses=213, first_miss=NOON, value=values)
     assert in_a_sentence(slow) == (
         "carrier does 12 steps a minute: at that pace 213 of the 347 orders that wait for it will miss the time "
         "promised, the first at 12:00 UTC"
     )
     assert value_in_words(slow) == "€1,039.00 and £40.00"
-    down = Outlook(**values, pace=None, waiting=1, misses=1, first_miss=NOON, given_up=1, first_given_up=NOON)
-    assert in_a_sentence(down) == (
-        "carrier takes no calls: if it still does not in 1 hour, the one order that waits for it will miss the time "
-        "promised, the first at 12:00 UTC; the one order that waits for it will have waited for as long as their steps "
-        "may, the first at 12:00 UTC"
+    down = an_outlook(
+        takes_calls=False, waiting=1, misses=1, first_miss=NOON, given_up=1, first_given_up=NOON
     )
-    good = Outlook(**values, pace=2.5, waiting=2, misses=0, first_miss=None, given_up=0, first_given_up=None)
+    assert in_a_sentence(down) == (
+        "carrier takes no calls: if that lasts for another hour, the one order that waits for it will miss the time "
+        "promised, at 12:00 UTC; the one order that waits for it will have waited for as long as its step may, at "
+        "12:00 UTC"
+    )
+    good = an_outlook(pace=2.5, waiting=2)
     assert in_a_sentence(good) == "2 orders wait for carrier, and none will be late"
-    assert pace_in_words(2.5) == "2.5 steps a second"
-    assert pace_in_words(1 / 60) == "1 step a minute"
+    assert [pace_in_words(pace) for pace in (2.5, 1.0, 1 / 60)] == [
+        "2.5 steps a second",
+        "1 step a second",
+        "1 step a minute",
+    ]
+
+
+def test_an_agent_that_did_nothing_for_a_minute_is_not_said_to_take_no_calls() -> None:
+    idle = an_outlook(waiting=2, misses=2, first_miss=NOON)
+    assert in_a_sentence(idle) == (
+        "carrier has completed no step in the last minute: if that lasts for another hour, both orders that wait for "
+        "it will miss the time promised, the first at 12:00 UTC"
+    )
+    three = an_outlook(pace=1.0, waiting=3, given_up=3, first_given_up=NOON)
+    assert in_a_sentence(three) == (
+        "carrier does 1 step a second: at that pace all 3 orders that wait for it will have waited for as long as "
+        "their steps may, the first at 12:00 UTC"
+    )
+
+
+def an_outlook(**values: Any) -> Outlook:
+    nothing: dict[str, Any] = {
+        "agent": "carrier",
+        "takes_calls": True,
+        "pace": None,
+        "set_rate": None,
+        "set_capacity": None,
+        "late": 0,
+        "misses": 0,
+        "first_miss": None,
+        "value": {},
+        "given_up": 0,
+        "first_given_up": None,
+    }
+    return Outlook(**nothing | values)
 
 
 # --- operators are told
@@ -223,11 +284,13 @@ def test_the_page_lists_the_orders_and_what_they_are_worth() -> None:
     a_kitchen(done_a_minute=1)
     order_id = an_order(promised_in=30, total=5_000)
     page = signed_in(person("viewer")).get("/console/deadlines/").content.decode()
-    assert "kitchen does 1 step a minute" in page
-    assert "These are worth €50.00." in page
+    assert "Kitchen does 1 step a minute" in page
+    assert "It is worth €50.00." in " ".join(page.split())
+    assert "has limited" not in page
     assert f"/console/orders/{order_id}/" in page
-    empty = signed_in(person("viewer", "vera")).get("/console/deadlines/")
-    assert empty.status_code == 200
+    Circuit.objects.update(set_rate=1.0, set_capacity=2)
+    page = signed_in(person("viewer", "vera")).get("/console/deadlines/").content.decode()
+    assert "An operator has limited kitchen to 1 call a second and 2 at once." in page
 
 
 def test_a_program_reads_the_same() -> None:

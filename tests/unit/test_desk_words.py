@@ -15,7 +15,11 @@ BEGAN = datetime(2026, 1, 31, tzinfo=UTC)
 
 def test_an_alert_about_undelivered_alerts_is_not_one_about_a_role_without_progress() -> None:
     assert alert_title(AlertKind.STALLED, "undelivered") == "alerts have not been delivered"
-    assert alert_title(AlertKind.STALLED, "no_process") == "a role makes no progress"
+    assert alert_title(AlertKind.STALLED, "no_progress") == "a role makes no progress"
+    assert alert_title(AlertKind.STALLED, "part_failed") == "a part of retention fails"
+    assert alert_title(AlertKind.STALLED, "quarantined") == "an agent host is quarantined"
+    assert alert_title(AlertKind.STALLED, "slow_order") == "an order takes longer than a transaction may"
+    assert alert_title(AlertKind.STALLED, "not_taken") == "the first message of a queue is not taken"
     assert alert_title("of tomorrow", "x") == "of tomorrow"
 
 

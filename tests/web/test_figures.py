@@ -162,7 +162,7 @@ def test_a_cause_has_a_line_of_the_alerts_that_opened(viewer: APIClient, browser
     assert [step["opened"] for step in answer["steps"] if step["opened"] is not None] == [3]
     for page in ("alerts/", f"alerts/{alerts[0].group_id}/"):
         text = browser.get(f"{CONSOLE}/{page}").content.decode()
-        assert 'aria-label="3 opened in the last 24 hours"' in text
+        assert 'aria-label="3 alerts opened in the last 24 hours"' in text
 
 
 def test_the_funnel_says_where_orders_are_for_how_long_and_where_they_were_lost(

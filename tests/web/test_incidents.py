@@ -1,11 +1,13 @@
 """The overview's incidents, in the console and over REST: what, since when, why, how much is at risk, what to do."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from orders.models import AgentInstance, Circuit, LeaderLease, OrderProcess
+from orders.models import AgentInstance, AlertGroup, Circuit, LeaderLease, OrderProcess, SetAside
 from orders.selectors.desk.incidents import MOST_ORDERS
+from orders.wording.runbooks import find_runbook
 from tests.support.factories import ago, ahead, make_alert, make_order, make_purchase
 from tests.support.people import api_client, person, signed_in, token_of
 
@@ -71,7 +73,7 @@ def test_an_outage_names_the_service_its_cause_and_who_waits_and_says_that_they_
     assert outage["title"].endswith("(connection lost).")
     assert (outage["kind"], outage["severity"], outage["why"]) == ("outage", "bad", "Reset.")
     assert outage["by_itself"] == "2 orders wait and will go on by themselves."
-    assert outage["impact"] == "€78.00 and 2 promises are at risk."
+    assert outage["impact"] == "€78.00 and 2 promised times are at risk."
     assert (outage["orders"], outage["money"], outage["promises"], outage["has_more"]) == (
         2,
         [{"amount": 7_800, "currency": "EUR"}],
@@ -135,12 +137,66 @@ def test_orders_that_will_be_late_are_an_incident_unless_the_service_itself_is_o
     assert [incident["kind"] for incident in results("olga")] == ["outage"]
 
 
+def test_what_an_operator_has_limited_is_said_where_orders_will_be_late_because_of_it() -> None:
+    make_alert(None, kind="late", code="deadlines", message="oven is slow", subject="oven", agent="oven")
+    Circuit.objects.filter(agent="oven").update(set_rate=1.0)
+    (incident,) = results()
+    assert incident["why"] == "An operator has limited it to 1 call a second."
+    assert "limited" in overview()
+
+
+@pytest.mark.parametrize(
+    ("code", "does"),
+    [
+        ("undelivered", "They are tried again for three days, and the console shows them in any case."),
+        ("part_failed", "It goes on with the other parts, and tries this one again."),
+        ("quarantined", "It takes no new requests; the other hosts do its work."),
+        ("slow_order", "It is tried again from time to time, and the other orders go on."),
+    ],
+)
+def test_an_incident_of_the_system_says_what_its_runbook_says(code: str, does: str) -> None:
+    make_alert(None, kind="stalled", code=code, message="something is wrong", subject="outbox")
+    (incident,) = results()
+    assert incident["by_itself"].startswith(does)
+    runbook = find_runbook(kind="stalled", code=code, agent="")
+    assert runbook is not None
+    assert incident["why"] == f"What to do: {runbook.todo}"
+
+
+def test_submissions_that_were_set_aside_are_one_incident_and_no_failed_orders() -> None:
+    order_id = uuid4()
+    SetAside.objects.create(
+        order_id=order_id, client="guest", body={}, reason="the size is none", posted_at=ago(60)
+    )
+    make_alert(order_id, kind="set_aside", code="cannot_be_inserted", message="the size is none")
+    (incident,) = results()
+    assert (incident["kind"], incident["title"]) == (
+        "failed",
+        "1 submission was set aside: the size is none",
+    )
+    assert incident["by_itself"] == "It stays set aside until an operator replays it."
+    assert [link["text"] for link in incident["links"]] == ["Show 1 submission", "Open the alert"]
+    group = AlertGroup.objects.get()
+    page = signed_in(person("operator", "otto")).get(f"/console/alerts/{group.pk}/").content.decode()
+    assert "Resubmit 1 order" not in page
+    assert "Show 1 submission" in page
+
+
+def test_a_snoozed_alert_is_not_said_to_be_closed() -> None:
+    make_alert(None, kind="stalled", code="slow", message="the database is slow", subject="scheduler")
+    AlertGroup.objects.update(snoozed_by="olga", snoozed_at=ago(5), snoozed_until=ahead(600))
+    page = overview()
+    assert "Everything is working." in page
+    assert "every open alert is snoozed" in page
+    assert "no alerts are open" not in page
+
+
 def test_failed_orders_lead_an_operator_to_the_preview_and_a_viewer_to_the_alert_alone() -> None:
     failed()
     failed()
     (incident,) = results()
     assert incident["title"] == "2 orders failed at oven: it is burnt"
-    assert incident["impact"] == "€78.00 and 2 promises are at risk."
+    assert incident["impact"] == "€78.00 and 2 promised times are at risk."
     assert [link["text"] for link in incident["links"]] == ["Resubmit 2 orders…", "Open the alert"]
     assert "/console/bulk/new/?group=" not in overview()
     page = signed_in(person("operator", "otto")).get("/console/").content.decode()
@@ -155,7 +211,7 @@ def test_what_is_not_added_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     failed()
     (incident,) = results()
     assert (incident["orders"], incident["has_more"]) == (2, True)
-    assert incident["impact"] == "€39.00 or more and 1 promise or more are at risk."
+    assert incident["impact"] == "€39.00 or more and 1 promised time or more are at risk."
 
 
 def test_a_paused_service_says_who_paused_it_and_why() -> None:

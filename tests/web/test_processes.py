@@ -62,7 +62,7 @@ def test_a_role_without_a_live_process_stands_out_everywhere_and_says_what_to_st
     sentence = "No scheduler is running: orders do not move on. Start manage.py run_scheduler."
     assert sentence in text_of_page() and "none alive" in text_of_page()
     assert results()["scheduler"]["is_missing"] is True
-    assert results()["scheduler"]["concerns"][0].startswith(f"{sentence} The last one was heard of 2 min")
+    assert results()["scheduler"]["concerns"][0].startswith(f"{sentence} The last one was heard from 2 min")
     ran = run("processes")
     assert (ran.code, sentence in ran.words) == (1, True)
     assert json.loads(run("processes", "--json").out)[2]["is_missing"] is True

@@ -23,7 +23,7 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.snoozes import snooze_of
 from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
-from orders.wording.role_alerts import advise
+from orders.wording.runbooks import advise
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12
@@ -34,8 +34,8 @@ NO_HOST = "no_host"
 
 class Command(ReadingCommand):
     help = (
-        "Show the open alerts, grouped by kind, agent, error code and message pattern as in the console:"
-        " groups that nobody has acknowledged first, then the largest."
+        "Show the open alerts by cause, which is the kind, agent, error code and message pattern as in the console:"
+        " causes that nobody has acknowledged first, then the largest."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -45,7 +45,7 @@ class Command(ReadingCommand):
             "--limit",
             type=int,
             default=MOST_GROUPS,
-            help=f"show at most this many groups (default: {MOST_GROUPS})",
+            help=f"show at most this many causes (default: {MOST_GROUPS})",
         )
 
     def work(self, options: dict[str, Any]) -> int:
@@ -160,7 +160,7 @@ def _to_do(group: GroupSummary, width: int) -> list[str]:
         )
         return [_labelled("to do", advice, width)]
     if not group.has_orders:
-        return [_labelled("to do", advise(AlertKind(group.group.kind), group.group.code), width)]
+        return [_labelled("to do", advise(kind=group.group.kind, code=group.group.code), width)]
     if group.group.kind == AlertKind.SET_ASIDE:
         return [_labelled("to do", "fix the cause, then run manage.py set_aside replay", width)]
     command = f"manage.py resubmit --all --group {group.group.pk}"

@@ -70,7 +70,7 @@ class Command(ActingCommand):
             help="with --all: only the alerts of this kind",
         )
         parser.add_argument(
-            "--group", type=int, help="with --all: only the alerts of this group, as `alerts` numbers them"
+            "--group", type=int, help="with --all: only the alerts of this cause, as `alerts` numbers them"
         )
         parser.add_argument(
             "--leave-out-busy",

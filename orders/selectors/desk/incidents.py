@@ -12,6 +12,7 @@ from typing import Any
 from orders.engine.runtime.sql import fetch
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
+from orders.selectors.desk.snoozes import snooze_of
 from orders.selectors.desk.supervisor import SupervisorStatus
 from orders.vocabulary import AlertKind
 
@@ -98,7 +99,8 @@ NO_RISK = AtRisk()
 class Incident:
     """One thing that is wrong, `since` a time if that is known.
 
-    It is about a group of open `alerts`, an `agent`, the `supervisor`, or decisions.
+    It is about a group of open `alerts`, an `agent`, the `supervisor`, or decisions. If orders will be
+    late, it is about both the alerts and the agent that the orders wait for.
     """
 
     kind: IncidentKind
@@ -118,7 +120,7 @@ def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: da
     troubled = [agent for agent in agents if _is_troubled(agent)]
     unsorted = [
         *_of_supervisor(watch),
-        *_of_groups(groups, {agent.name for agent in troubled}, now),
+        *_of_groups(groups, {agent.name: agent for agent in agents}, now),
         *_of_agents(troubled, groups, now),
         *_of_decisions(now),
     ]
@@ -131,11 +133,15 @@ def _urgency(incident: Incident) -> tuple[int, int, int]:
 
 
 def _is_snoozed(alerts: OpenAlerts, now: datetime) -> bool:
-    return alerts.group.snoozed_until is not None and alerts.group.snoozed_until > now
+    return snooze_of(alerts.group, count=alerts.open, now=now) is not None
 
 
 def _is_troubled(agent: AgentStatus) -> bool:
     return agent.is_down or not agent.lets_calls_through or (agent.is_draining and agent.waiting > 0)
+
+
+def _is_incident(agent: AgentStatus | None) -> bool:
+    return agent is not None and _is_troubled(agent)
 
 
 def _of_supervisor(watch: SupervisorStatus) -> Iterator[Incident]:
@@ -143,19 +149,23 @@ def _of_supervisor(watch: SupervisorStatus) -> Iterator[Incident]:
         yield Incident(kind=IncidentKind.OURS, since=watch.swept_at, supervisor=watch)
 
 
-def _of_groups(groups: Sequence[OpenAlerts], named: set[str], now: datetime) -> Iterator[Incident]:
+def _of_groups(
+    groups: Sequence[OpenAlerts], agents: Mapping[str, AgentStatus], now: datetime
+) -> Iterator[Incident]:
     ids = [alerts.group.pk for alerts in groups if alerts.has_orders]
     most = max(LEAST_ORDERS, MOST_ORDERS // max(1, len(ids)))
     rows = fetch(_OF_GROUPS, {"groups": ids, "most": most, "soon": now + SOON}) if ids else []
     risks = _risks(rows)
     for alerts in groups:
         group = alerts.group
-        if (alerts.is_outage or group.kind == AlertKind.LATE) and group.agent in named:
+        if (alerts.is_outage or group.kind == AlertKind.LATE) and _is_incident(agents.get(group.agent)):
             continue  # the agent itself is an incident, which knows more
         risk = risks.get(group.pk, NO_RISK)
         if alerts.open > risk.orders and alerts.has_orders:
             risk = AtRisk(orders=alerts.open, money=risk.money, promises=risk.promises, more=True)
-        yield Incident(kind=_kind_of(group.kind), since=alerts.first_at, at_risk=risk, alerts=alerts)
+        agent = agents.get(group.agent) if group.kind == AlertKind.LATE else None
+        kind = _kind_of(group.kind)
+        yield Incident(kind=kind, since=alerts.first_at, at_risk=risk, alerts=alerts, agent=agent)
 
 
 def _kind_of(kind: str) -> IncidentKind:

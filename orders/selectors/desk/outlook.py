@@ -1,4 +1,4 @@
-"""Which orders will be late at today's pace: before they are, as long as something can be done about it.
+"""Which orders will be late at the present pace: before they are, as long as something can be done about it.
 
 An order that waits for an agent is sent when all are that are before it in that agent's queue, which moves at the pace
 of the last minute. Whoever is not sent before the time promised to her cannot be done by then. Later steps, and orders
@@ -8,6 +8,7 @@ that have not reached the queue, are left out: what is said here is the least th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import inf
 from typing import NamedTuple
 from uuid import UUID
 
@@ -18,13 +19,15 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import Goal
 
 AHEAD = timedelta(hours=1)
-"""How far ahead one looks for an agent that takes no calls now, which may be well again by then."""
+"""How far ahead one looks for an agent that does nothing now, and may be well again by then. `orders.wording.outlook`
+says "another hour"."""
 LISTED = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What becomes of the orders that wait for an agent. `pace` is in steps a second; None while it takes no calls.
+    """What becomes of the orders that wait for an agent. `pace` is in steps a second; None while nothing is done, or
+    while the agent does not even take calls (`takes_calls`). `set_rate` and `set_capacity` are an operator's limits.
 
     Of the `waiting` orders, as far as they are among the next `MOST_COUNTED` steps, `late` are late already, and
     `misses` will be, the first at `first_miss`. These are worth `value` by currency, in minor units. The steps of
@@ -32,7 +35,10 @@ class Outlook:
     """
 
     agent: str
+    takes_calls: bool
     pace: float | None
+    set_rate: float | None
+    set_capacity: int | None
     waiting: int
     late: int
     misses: int
@@ -48,8 +54,8 @@ class Outlook:
 
 
 class ComingMiss(NamedTuple):
-    """An order that will be late: its place in the queue (`turn`, from 1), when that comes at today's pace, and what is
-    missed by then: the time promised, or the time until which its step may wait."""
+    """An order that will be late: its place in the queue (`turn`, from 1), when that comes at the present pace, and
+    what is missed by then: the time promised, or the time until which its step may wait."""
 
     order_id: UUID
     title: str
@@ -64,20 +70,36 @@ class ComingMiss(NamedTuple):
 
 
 def pace_of(agent: AgentStatus) -> float | None:
-    """How many steps of an agent are done a second: by the successes of the last minute. None while it takes no calls.
+    """How many steps of an agent are done a second: by the successes of the last minute, as far as its limits allow
+    them. None while it takes no calls, or if none succeeded.
 
-    After an outage, while what waits is let through gradually, it is what its hosts can do of it.
+    A limit counts as soon as it is set, though more was done in the minute before. After an outage, while what waits is
+    let through gradually, the pace is what its hosts can do of it.
     """
-    if agent.is_down or not agent.lets_calls_through:
+    if not _takes_calls(agent):
         return None
     done = (agent.recent_calls - agent.recent_failures) / 60
     if agent.is_draining:
-        able = sum(host.capacity / max(host.mean_seconds or 1.0, 0.001) for host in agent.alive)
-        if agent.circuit.set_capacity is not None:
-            able *= min(1.0, agent.circuit.set_capacity / agent.capacity)
-        limit = agent.circuit.rate_limit
-        return max(done, agent.ramp * (able if limit is None else min(able, limit))) or None
-    return done or None
+        done = max(done, agent.ramp * min(_able(agent), _most(agent)))
+    elif not agent.recent_calls and agent.circuit.set_rate is not None:
+        done = agent.circuit.set_rate  # so slow that no call may have been due in this minute
+    return min(done, _most(agent)) or None
+
+
+def _takes_calls(agent: AgentStatus) -> bool:
+    return not agent.is_down and agent.lets_calls_through
+
+
+def _able(agent: AgentStatus) -> float:
+    """How many calls a second the hosts of an agent can make, whatever its limits."""
+    return sum(host.capacity / max(host.mean_seconds or 1.0, 0.001) for host in agent.alive)
+
+
+def _most(agent: AgentStatus) -> float:
+    """How many calls a second the limits of an agent allow."""
+    rate, capacity = agent.circuit.rate_limit, agent.circuit.set_capacity
+    by_rate = inf if rate is None else rate
+    return by_rate if capacity is None else min(by_rate, _able(agent) * capacity / max(1, agent.capacity))
 
 
 _QUEUES = """
@@ -188,7 +210,10 @@ def _outlook(agent: AgentStatus, rows: Sequence[tuple[object, ...]]) -> Outlook:
     currencies, waiting, late, misses, first_miss, totals, given_up, first_given_up = zip(*rows, strict=True)
     return Outlook(
         agent=agent.name,
+        takes_calls=_takes_calls(agent),
         pace=pace_of(agent),
+        set_rate=agent.circuit.set_rate,
+        set_capacity=agent.circuit.set_capacity,
         waiting=sum(waiting),
         late=sum(late),
         misses=sum(misses),

@@ -1,4 +1,4 @@
-"""What the console's command palette finds: orders, agents and groups of open alerts."""
+"""What the console's command palette finds: orders, agents and causes of open alerts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

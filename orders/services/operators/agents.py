@@ -52,7 +52,7 @@ def limit_agent(*, agent: str, rate: float | None, capacity: int | None, actor: 
     """Limits how many calls a second an agent is sent, and how many requests it has at once, until somebody changes
     that. None takes a limit away: then the agent's own counts."""
     limits = [
-        *([f"{_plain(rate)} calls a second"] if rate is not None else []),
+        *([f"{_plain(rate)} {'call' if rate == 1 else 'calls'} a second"] if rate is not None else []),
         *([f"{capacity} at once"] if capacity is not None else []),
     ]
     words = f"is limited to {' and '.join(limits)}" if limits else "has only its own limits again"
