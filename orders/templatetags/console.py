@@ -52,7 +52,6 @@ from orders.selectors.desk.processes import Process
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags.pages import icon as icon_of
-from orders.vocabulary import AlertKind
 from orders.wording import acts, alert_words, role_alerts, skipped_messages, units
 from orders.wording.events import finding_text, shorten
 from orders.wording.processes import held_by
@@ -251,7 +250,7 @@ def shortened(text: str) -> str:
 @register.filter
 def role_advice(kind: str, code: str) -> str:
     """What to do about an alert that is about a role or a release."""
-    return role_alerts.advise(AlertKind(kind), code)
+    return role_alerts.advise(kind, code)
 
 
 @register.filter

@@ -111,8 +111,9 @@ def _of_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
 
 
 def _of_system(incident: Incident, alerts: OpenAlerts) -> Card:
-    group, kind = alerts.group, AlertKind(alerts.group.kind)
-    todo = "" if kind is AlertKind.OUTAGE else role_alerts.advise(kind, group.code).split(";")[0]
+    group = alerts.group
+    is_outage = group.kind == AlertKind.OUTAGE
+    todo = "" if is_outage else role_alerts.advise(group.kind, group.code).split(";")[0]
     return Card(
         kind=incident.kind,
         tone="bad",

@@ -3,7 +3,7 @@
 from orders.vocabulary import AlertKind
 
 
-def advise(kind: AlertKind, code: str) -> str:
+def advise(kind: str, code: str) -> str:
     """What to do, as the end of a sentence that begins with "to do"."""
     if code in ("workflow_changed", "workflow_missing"):
         todo = "run a release that has this version of the workflow as its orders started with it"
@@ -21,6 +21,8 @@ def advise(kind: AlertKind, code: str) -> str:
         todo = "find the session that holds the lock, and end it: docs/operations.md, Who watches the watcher"
     elif code == "undelivered":
         todo = "correct EMAIL_URL, ALERT_EMAIL or ALERT_WEBHOOK_URL, or bring the mail server or the webhook back"
+    elif kind not in list(AlertKind):
+        todo = "look at it with the newest release that runs here, which knows this kind of alert"
     else:
         todo = "read the log of this role"
     return f"{todo}; there is nothing to resubmit, because the orders wait, then continue automatically"

@@ -160,7 +160,7 @@ def _to_do(group: GroupSummary, width: int) -> list[str]:
         )
         return [_labelled("to do", advice, width)]
     if not group.has_orders:
-        return [_labelled("to do", advise(AlertKind(group.group.kind), group.group.code), width)]
+        return [_labelled("to do", advise(group.group.kind, group.group.code), width)]
     if group.group.kind == AlertKind.SET_ASIDE:
         return [_labelled("to do", "fix the cause, then run manage.py set_aside replay", width)]
     command = f"manage.py resubmit --all --group {group.group.pk}"
