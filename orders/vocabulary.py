@@ -204,6 +204,12 @@ class AlertKind(StrEnum):
         return self not in (AlertKind.OUTAGE, AlertKind.RELEASE, AlertKind.STALLED, AlertKind.LATE)
 
 
+def are_about_orders(kind: str) -> bool:
+    """Whether alerts of this stored kind are about orders. One that this release does not know, because a newer one has
+    written it, is about none, so that nothing is offered that acts on orders."""
+    return any(kind == known and known.has_orders for known in AlertKind)
+
+
 class DiscrepancyKind(StrEnum):
     """How a remote service and the database disagree about an effect (`manage.py reconcile`)."""
 

@@ -72,6 +72,7 @@ class Config:
     public_url: str
     require_second_factor: bool
     metrics_token: str
+    metrics_open: bool
     approve_refunds_above: CurrencyAmounts | None
 
 
@@ -123,6 +124,7 @@ def read(environment: Environment | None = None) -> Config:
         public_url=env.public_url(),
         require_second_factor=env.flag("REQUIRE_SECOND_FACTOR", not debug),
         metrics_token=_metrics_token(env, "METRICS_TOKEN"),
+        metrics_open=env.flag("METRICS_OPEN", False),
         approve_refunds_above=_amounts(env, "APPROVE_REFUNDS_ABOVE"),
     )
 
@@ -183,7 +185,7 @@ def _webhook_secrets(env: Environment, name: str) -> tuple[bytes, ...]:
 
 
 def _metrics_token(env: Environment, name: str) -> str:
-    """The token with which /metrics is read from other machines. No error shows it."""
+    """The token with which /metrics is read. No error shows it."""
     value = env.text(name)
     if value and (
         len(value) < SHORTEST_TOKEN or not (value.isascii() and value.isprintable() and " " not in value)

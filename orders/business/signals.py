@@ -36,7 +36,7 @@ order_in_error = Signal()
 order_compensated = Signal()
 """Every effect of the order has been reversed. Not sent of one that was cancelled and could never be inserted."""
 
-SIGNALS: Mapping[StatusKind, Signal] = {
+SIGNALS: Mapping[str, Signal] = {
     StatusKind.RECEIVED: order_received,
     StatusKind.COMPLETED: order_processed,
     StatusKind.DECLINED: order_declined,

@@ -1,7 +1,8 @@
-"""Who may read /metrics: a program on this machine or, if `METRICS_TOKEN` is set, whoever has the token.
+"""Who may read /metrics: whoever has `METRICS_TOKEN`, or a program on this machine if `METRICS_OPEN` is on.
 
-Without a token the request must come from this machine, must name it as its host, and must not have passed a proxy: a
-proxy on this machine speaks for the whole internet. To anybody else there is no such page.
+Whoever sets `METRICS_OPEN` says that no proxy on this machine passes the internet on. It cannot be told from a request:
+a proxy may name this machine as its host and add no header. What can be told is refused even so. To anybody else there
+is no such page.
 """
 
 import hmac
@@ -21,7 +22,7 @@ Handler = Callable[[HttpRequest], HttpResponseBase]
 
 PATH = "/metrics"
 FORWARDING = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via")
-"""Headers that a proxy adds."""
+"""Headers that most proxies add."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 SCRAPE = Scrape(read_metrics)
@@ -33,11 +34,11 @@ def serve_metrics(get_response: Handler) -> Handler:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info != PATH:
             return get_response(request)
-        token = settings.CONFIG.metrics_token
+        token, is_open = settings.CONFIG.metrics_token, settings.CONFIG.metrics_open
         if token and not _has_token(request, token):
             headers = {"WWW-Authenticate": 'Bearer realm="metrics"'}
             return _answer("/metrics needs METRICS_TOKEN as a bearer token\n", 401, headers=headers)
-        if not token and not _is_local(request):
+        if not token and not (is_open and _is_local(request)):
             refuse: Callable[..., HttpResponseBase] = get_resolver().resolve_error_handler(404)
             return refuse(request, Http404("not for this client"))
         if request.method not in ("GET", "HEAD"):

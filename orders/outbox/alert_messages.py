@@ -9,7 +9,7 @@ from django.conf import settings
 from orders.access.public_urls import public_url
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.content import Content, Email, WebhookCall
-from orders.vocabulary import AlertKind, MessageChannel
+from orders.vocabulary import AlertKind, MessageChannel, are_about_orders
 from orders.wording.alert_words import alert_text, alert_title
 from orders.wording.runbooks import advise
 from orders.wording.units import counted
@@ -35,8 +35,8 @@ class Summary:
     """Why it is back from a snooze, as a sentence; empty if it is not."""
 
     @property
-    def kind(self) -> AlertKind:
-        return AlertKind(self.group.kind)
+    def has_orders(self) -> bool:
+        return are_about_orders(self.group.kind)
 
     @property
     def title(self) -> str:
@@ -47,7 +47,7 @@ class Summary:
         if self.group.kind == AlertKind.OUTAGE:
             steps = "1 step is" if self.waiting == 1 else f"{self.waiting} steps are"
             return f"sasweb: {self.group.agent} is not answering; {steps} waiting"
-        if not self.kind.has_orders:
+        if not self.has_orders:
             return f"sasweb: {self.title}"
         agent = f" ({self.group.agent})" if self.group.agent else ""
         where = f" at {self.step}{agent}" if self.step else ""
@@ -114,7 +114,7 @@ def _email_body(summary: Summary) -> str:
             "",
             f"{steps} waiting for {group.agent}, and will continue automatically once it answers again.",
         ]
-    elif not summary.kind.has_orders:
+    elif not summary.has_orders:
         lines += ["", f"To do: {advise(kind=group.kind, code=group.code)}"]
     if summary.orders:
         more = summary.open - len(summary.orders)

@@ -18,7 +18,6 @@ from orders.engine.runtime.text import first_line
 from orders.models import Order, StatusMessage
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import order_data
-from orders.vocabulary import StatusKind
 
 log = structlog.get_logger()
 
@@ -81,7 +80,7 @@ def _waits_for_another(message: StatusMessage) -> bool:
 
 
 def _send(message: StatusMessage, kind: type[OrderKind]) -> None:
-    signal = SIGNALS.get(StatusKind(message.kind))
+    signal = SIGNALS.get(message.kind)
     if signal is None:
         return
     subject, data = _order_of(message.order_id)

@@ -8,7 +8,6 @@ from orders.selectors.desk.alert_groups import OpenAlerts
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.causes import OpenTime
 from orders.selectors.desk.handover import MOST_FIGURES, Handover, OpenCause
-from orders.vocabulary import AlertKind
 from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import bounded, counted, duration, plain_money
 
@@ -104,7 +103,7 @@ def _time(time: OpenTime) -> str:
 def _name(cause: OpenAlerts | OpenTime) -> str:
     group = cause.group
     where = f"{group.agent}: " if group.agent else ""
-    return f"{ALERT_KINDS[AlertKind(group.kind)]} – {where}{group.code} ({group.pattern[:80]})"
+    return f"{ALERT_KINDS.get(group.kind, group.kind)} – {where}{group.code} ({group.pattern[:80]})"
 
 
 def _indented(text: str) -> str:

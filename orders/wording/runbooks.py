@@ -77,6 +77,11 @@ ORDERS: Mapping[str, Runbook] = {
 """The codes of orders and of their steps, beside those of calls."""
 
 UNPROCESSABLE = ORDERS["unprocessable"]
+OF_A_NEWER_RELEASE = Runbook(
+    means="A newer release than this one raised the alert, so this one cannot say what it means.",
+    does="What it is about is handled by the processes of the newer release.",
+    todo="Look at it with the newest release that runs here.",
+)
 OF_A_ROLE = Runbook(
     means="A role does not do its work as it should. The message is all there is.",
     does="It reports itself until it works again. Nothing is lost.",
@@ -139,7 +144,7 @@ def find_runbook(*, kind: str, code: str, agent: str) -> Runbook | None:
     if code in RUNBOOKS:
         return RUNBOOKS[code]
     family = next((text for start, text in FAMILIES.items() if code.startswith(start)), None)
-    return family or BY_KIND.get(kind)
+    return family or BY_KIND.get(kind, None if kind in list(AlertKind) else OF_A_NEWER_RELEASE)
 
 
 def advise(*, kind: str, code: str) -> str:

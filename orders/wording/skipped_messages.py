@@ -21,4 +21,5 @@ ALERTS: Mapping[str, str] = {
 
 def why_skipped(*, kind: str, channel: str) -> str:
     """Why a message of this kind was skipped, as a sentence."""
-    return ALERTS[channel] if kind == MessageKind.ALERT else REASONS[kind]
+    reasons = ALERTS if kind == MessageKind.ALERT else REASONS
+    return reasons.get(channel if kind == MessageKind.ALERT else kind, "There was no reason to send it.")

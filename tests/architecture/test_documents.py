@@ -100,6 +100,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],
         "ALERT_WEBHOOK_SECRET": {(): "none"}[defaults.alert_webhook_secret],
         "METRICS_TOKEN": {"": "none"}[defaults.metrics_token],
+        "METRICS_OPEN": {False: "off"}[defaults.metrics_open],
         "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],
         "CLIENT_WEBHOOK_NETWORKS": {(): "none"}[defaults.client_webhook_networks],
         "TRUSTED_PROXIES": {(): "none"}[defaults.trusted_proxies],

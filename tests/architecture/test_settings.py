@@ -31,6 +31,7 @@ WRONG = [
     ("PATIENCE", "0", "expected a number from 1 to 2592000"),
     ("KEY_RETENTION", "-1", "expected a number from 0 to 3153600000"),
     ("WATCHDOG", "maybe", "expected true or false"),
+    ("METRICS_OPEN", "perhaps", "expected true or false"),
     ("PREPARED_STATEMENTS", "maybe", "expected true or false"),
     ("PROBE_PERIOD", "0", "expected a number from 0.1 to 600"),
     ("RAMP", "0", "expected a number from 0.1 to 3600"),

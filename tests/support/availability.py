@@ -60,8 +60,9 @@ def waited(seconds: float) -> dict[str, Any]:
 
 def credit_for(*agents: str, start: int = 0, rules: BreakerRules | None = None) -> Credit:
     """What a scheduler may dispatch to these agents, which counts the requests from the id `start` on."""
-    supplies = read_supplies(agents, counted_for=Viewpoint("scheduler:1", start))
-    return credit_of(supplies, rules=rules or BreakerRules(), now=database_now())
+    viewpoint = Viewpoint("scheduler:1", start)
+    supplies = read_supplies(agents, counted_for=viewpoint)
+    return credit_of(supplies, counted_for=viewpoint, rules=rules or BreakerRules(), now=database_now())
 
 
 def has_waiting(agent: str = "kitchen") -> bool:

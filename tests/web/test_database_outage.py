@@ -12,7 +12,10 @@ def test_the_longer_a_web_process_cannot_reach_the_database_the_later_clients_co
     tmp_path: Path,
 ) -> None:
     server = Server(
-        tmp_path / "log", database_url=f"postgresql://nobody@127.0.0.1:{free_ports()}/nothing", LIMITS=""
+        tmp_path / "log",
+        database_url=f"postgresql://nobody@127.0.0.1:{free_ports()}/nothing",
+        LIMITS="",
+        METRICS_OPEN="true",
     )
 
     def ask(path: str) -> Answer:

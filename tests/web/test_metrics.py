@@ -20,6 +20,12 @@ TOKEN = "0123456789-0123456789-0123456789"
 
 
 @pytest.fixture(autouse=True)
+def open_to_this_machine(settings: Settings) -> None:
+    """As `METRICS_OPEN` has it."""
+    settings.CONFIG = dataclasses.replace(settings.CONFIG, metrics_open=True)
+
+
+@pytest.fixture(autouse=True)
 def read_anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing that an earlier test has read is answered."""
     monkeypatch.setattr(access, "SCRAPE", Scrape(read_metrics))
@@ -57,6 +63,15 @@ def test_a_program_on_this_machine_reads_them(host: str) -> None:
 )
 def test_for_anybody_else_there_is_no_such_page(headers: dict[str, str]) -> None:
     answer = get(**headers)
+    assert answer.status_code == 404
+    assert b"sasweb_" not in answer.content
+
+
+@pytest.mark.django_db
+def test_without_a_setting_there_is_no_such_page_for_this_machine_either(settings: Settings) -> None:
+    """A bare nginx names this machine as its host and adds no header, so it looks the same as a program here."""
+    settings.CONFIG = dataclasses.replace(settings.CONFIG, metrics_open=False)
+    answer = get()
     assert answer.status_code == 404
     assert b"sasweb_" not in answer.content
 

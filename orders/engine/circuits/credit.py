@@ -13,7 +13,7 @@ from orders.engine.circuits.rules import (
     refilled,
     room,
 )
-from orders.engine.circuits.store import Supply, read_circuits, write_circuit
+from orders.engine.circuits.store import Supply, Viewpoint, read_circuits, recount, write_circuit
 
 
 @dataclass
@@ -64,11 +64,14 @@ class Credit:
         return [agent for agent in self.probed if self.rooms[agent] > 0 and agent in self.waiting]
 
 
-def credit_of(supplies: Mapping[str, Supply], *, rules: BreakerRules, now: datetime) -> Credit:
+def credit_of(
+    supplies: Mapping[str, Supply], *, counted_for: Viewpoint, rules: BreakerRules, now: datetime
+) -> Credit:
     """What one scheduler may dispatch in this pass, from what it has read of the agents.
 
     Circuits that count what is dispatched are locked, one scheduler at a time. Those that another scheduler has locked
-    are skipped: they have no room for us in this pass.
+    are skipped: they have no room for us in this pass. Where an operator limits what is outstanding, that is counted
+    again under the lock, so the limit is exact.
     """
     limited = [
         agent
@@ -77,6 +80,9 @@ def credit_of(supplies: Mapping[str, Supply], *, rules: BreakerRules, now: datet
         and _room(refilled(supply.circuit, rules=rules, now=now), supply, rules, now)
     ]
     locked = read_circuits(limited, lock="FOR UPDATE SKIP LOCKED") if limited else {}
+    counted = {name: supplies[name] for name, circuit in locked.items() if circuit.set_capacity is not None}
+    if counted:
+        supplies = {**supplies, **recount(counted, counted_for=counted_for)}
     rooms: dict[str, int] = {}
     others: set[str] = set()
     for agent, supply in supplies.items():

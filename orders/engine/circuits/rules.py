@@ -245,6 +245,7 @@ def is_limited(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> bo
     """Whether dispatches must be counted at this circuit, which then only one scheduler can do at a time."""
     return (
         circuit.rate_limit is not None
+        or circuit.set_capacity is not None
         or not lets_calls_through(circuit, now)
         or ramp(circuit, rules=rules, now=now) < 1.0
     )
@@ -265,9 +266,11 @@ def room(
     `outstanding` are the requests of all of them, `own` those of this one. Passes that run at the same time do not see
     each other's requests; since none has more than its share, together they stay within the credit, unless it is
     smaller than the number of schedulers: a share is one request at least. What is outstanding may be under way, so an
-    operator's limit on that leaves nothing to be sent ahead.
+    operator's limit on that leaves nothing to be sent ahead, and holds for probes too.
     """
     if not capacity or circuit.paused:
+        return 0
+    if circuit.set_capacity is not None and outstanding >= circuit.set_capacity:
         return 0
     if not lets_calls_through(circuit, now):
         return int(is_probe_due(circuit, now))

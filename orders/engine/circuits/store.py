@@ -174,6 +174,24 @@ def send_supplies(
     )
 
 
+def recount(supplies: Mapping[str, Supply], *, counted_for: Viewpoint) -> dict[str, Supply]:
+    """The supplies of agents whose circuits this transaction has locked, with the requests that are outstanding now.
+
+    Whoever held a lock before may have posted some after the supplies were read. Only the snapshot of a new statement
+    shows them.
+    """
+    rows = fetch(
+        f"SELECT agent, number, own FROM ({_OUTSTANDING}) AS outstanding WHERE agent = ANY(%(agents)s::text[])",
+        {"agents": list(supplies), **counted_for._asdict()},
+    )
+    counted = {agent: (number, own) for agent, number, own in rows}
+    return {
+        agent: supply._replace(outstanding=number, own=own)
+        for agent, supply in supplies.items()
+        for number, own in [counted.get(agent, (0, 0))]
+    }
+
+
 def _supplies_of(cursor: Cursor) -> tuple[datetime, dict[str, Supply]]:
     rows = rows_of(cursor)
     supplies = {}

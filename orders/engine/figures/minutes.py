@@ -23,35 +23,83 @@ def start_of_minute(at: datetime) -> datetime:
     return at.replace(second=0, microsecond=0)
 
 
+class MinuteReading:
+    """What became of orders in the minute that began then, read in slices and written at the end.
+
+    Each slice is one statement, outside of any transaction, so that nothing waits for it. Together they say the same as
+    one reading would, because each is about a time that is past.
+    """
+
+    def __init__(self, began: datetime) -> None:
+        self.began = began
+        self._placed = 0
+        self._took = self._unfinished = _histogram({})
+        self._cancelled = 0
+        self._opened: Mapping[int, tuple[int, int]] = {}
+        self._left = [self._read_ended, self._read_unfinished, self._read_placed, self._read_opened]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to be read."""
+        return not self._left
+
+    def read_slice(self) -> None:
+        """Reads the next slice, for at most as long as a transaction may last."""
+        self._left[0]()
+        self._left.pop(0)
+
+    def write(self) -> bool:
+        """Writes what has been read; returns False if the minute has been written before."""
+        is_new = run(
+            """
+            INSERT INTO orders_orderfigures (span, began, minutes, placed, processed, failed, cancelled, took,
+                                             unfinished)
+            VALUES ('minute', %s, 1, %s, %s, %s, %s, %s, %s)
+                ON CONFLICT (span, began) DO NOTHING
+            """,
+            [
+                *(
+                    self.began,
+                    self._placed,
+                    sum(self._took),
+                    sum(failed for _, failed in self._opened.values()),
+                ),
+                *(self._cancelled, self._took, self._unfinished),
+            ],
+        )
+        if is_new:
+            run(
+                """
+                INSERT INTO orders_causefigures (span, began, group_id, opened)
+                SELECT 'minute', %s, cause.id, cause.opened
+                  FROM unnest(%s::bigint[], %s::int[]) AS cause (id, opened)
+                    ON CONFLICT (group_id, span, began) DO NOTHING
+                """,
+                [self.began, list(self._opened), [alerts for alerts, _ in self._opened.values()]],
+            )
+        return bool(is_new)
+
+    def _read_ended(self) -> None:
+        ended = _ended(self.began, self.began + MINUTE)
+        self._took = _histogram(ended.get("processed", {}))
+        self._cancelled = sum(ended.get("compensated", {}).values())
+
+    def _read_unfinished(self) -> None:
+        self._unfinished = _histogram(_unfinished(self.began + MINUTE))
+
+    def _read_placed(self) -> None:
+        self._placed = _placed(self.began, self.began + MINUTE)
+
+    def _read_opened(self) -> None:
+        self._opened = _opened(self.began, self.began + MINUTE)
+
+
 def write_minute(began: datetime) -> bool:
     """Writes the figures of the minute that began then; returns False if they have been written before."""
-    ends = began + MINUTE
-    ended = _ended(began, ends)
-    took, unfinished = _histogram(ended.get("processed", {})), _histogram(_unfinished(ends))
-    opened = _opened(began, ends)
-    failed = sum(failures for _, failures in opened.values())
-    is_new = run(
-        """
-        INSERT INTO orders_orderfigures (span, began, minutes, placed, processed, failed, cancelled, took, unfinished)
-        VALUES ('minute', %s, 1, %s, %s, %s, %s, %s, %s)
-            ON CONFLICT (span, began) DO NOTHING
-        """,
-        [
-            *(began, _placed(began, ends), sum(took), failed),
-            *(sum(ended.get("compensated", {}).values()), took, unfinished),
-        ],
-    )
-    if is_new:
-        run(
-            """
-            INSERT INTO orders_causefigures (span, began, group_id, opened)
-            SELECT 'minute', %s, cause.id, cause.opened
-              FROM unnest(%s::bigint[], %s::int[]) AS cause (id, opened)
-                ON CONFLICT (group_id, span, began) DO NOTHING
-            """,
-            [began, list(opened), [alerts for alerts, _ in opened.values()]],
-        )
-    return bool(is_new)
+    reading = MinuteReading(began)
+    while not reading.is_complete:
+        reading.read_slice()
+    return reading.write()
 
 
 def write_tallies(began: datetime) -> None:

@@ -127,7 +127,8 @@ class Scheduler:
         now, supplies = supplied.result()
         for mark in marks:
             mark.result()
-        return now, page.result(), credit_of(supplies, rules=self._config.breaker, now=now)
+        credit = credit_of(supplies, counted_for=viewpoint, rules=self._config.breaker, now=now)
+        return now, page.result(), credit
 
     def _decide(self, workload: Workload, credit: Credit, now: datetime) -> int:
         """Decides what becomes of each order. Returns how many requests were recalled."""

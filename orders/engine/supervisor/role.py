@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -129,7 +130,8 @@ class Supervisor:
                         leadership.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
                     self._versions.look()
-                    self._figures.run_once(lambda: leadership.check(LEASE, term=self._term or 0))
+                    check = partial(leadership.check, LEASE, term=self._term)
+                    self._figures.run_once(check, beat=self.health.beat)
                     return Counts(done=dict(total))
                 self.health.beat()  # a long sweep must not look like a supervisor that has died
                 self._pause(min(time.monotonic() - began, LONGEST_PAUSE))
