@@ -121,8 +121,8 @@ def cancellation_of(order_ids: Collection[UUID], refunds: Mapping[UUID, Refund])
 
     Orders that are gone, or are being cancelled already, do not count.
     """
-    left = OrderProcess.objects.filter(pk__in=order_ids, goal=Goal.COMPLETE)
-    return Cancellation(orders=left.count(), back=total_back(refunds.values()))
+    uncancelled = OrderProcess.objects.filter(pk__in=order_ids, goal=Goal.COMPLETE)
+    return Cancellation(orders=uncancelled.count(), back=total_back(refunds.values()))
 
 
 def _flags(ids: Sequence[UUID]) -> list[tuple[str, int, str, bool]]:

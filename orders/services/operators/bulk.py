@@ -271,16 +271,16 @@ def _create(
 
 def _add_items(action: BulkAction, order_ids: Sequence[UUID], sums: Mapping[UUID, Refund]) -> None:
     bounds = [sum(action.waves[: n + 1]) for n in range(len(action.waves) - 1)] or [len(order_ids)]
-    found = [sums.get(order_id) for order_id in order_ids]
+    amounts = [sums.get(order_id) for order_id in order_ids]
     run(
         _ITEMS,
         [
             action.pk,
             bounds,
             list(order_ids),
-            [each.price.amount if each else None for each in found],
-            [each.price.currency if each else "" for each in found],
-            [each.is_held if each else False for each in found],
+            [each.price.amount if each else None for each in amounts],
+            [each.price.currency if each else "" for each in amounts],
+            [each.is_held if each else False for each in amounts],
         ],
     )
 
