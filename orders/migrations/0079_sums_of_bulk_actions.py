@@ -24,14 +24,14 @@ class Migration(migrations.Migration):
             model_name="bulkaction",
             name="predecessor",
             field=models.BigIntegerField(
-                help_text="the number of the action whose orders that failed again it resubmits", null=True
+                help_text="the number of the action whose orders that failed again these are", null=True
             ),
         ),
         migrations.AddField(
             model_name="bulkaction",
             name="successor",
             field=models.BigIntegerField(
-                help_text="the number of the newest action that resubmits its orders that failed again",
+                help_text="the number of the newest action on its orders that failed again",
                 null=True,
             ),
         ),

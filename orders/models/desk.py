@@ -42,10 +42,10 @@ class BulkAction(models.Model):
     ended_at = models.DateTimeField(null=True)
     approval = models.BigIntegerField(null=True, help_text="the number of the request that an admin approved")
     predecessor = models.BigIntegerField(
-        null=True, help_text="the number of the action whose orders that failed again it resubmits"
+        null=True, help_text="the number of the action whose orders that failed again these are"
     )
     successor = models.BigIntegerField(
-        null=True, help_text="the number of the newest action that resubmits its orders that failed again"
+        null=True, help_text="the number of the newest action on its orders that failed again"
     )
 
     is_replayed = False

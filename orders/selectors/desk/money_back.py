@@ -116,6 +116,22 @@ def total_back(refunds: Iterable[Refund]) -> MoneyBack:
     )
 
 
+def together(parts: Iterable[MoneyBack]) -> MoneyBack:
+    """The sums of several added up."""
+    parts = list(parts)
+    refunds = [
+        *(Refund(price=price) for part in parts for price in part.charged),
+        *(Refund(price=price, is_held=True) for part in parts for price in part.held),
+    ]
+    return replace(total_back(refunds), more=any(part.more for part in parts))
+
+
+def worth_of(order_ids: Sequence[UUID]) -> MoneyBack:
+    """What these orders are worth, as if it were charged, added up over the first `MOST_SUMMED`. One query."""
+    ids = order_ids[:MOST_SUMMED]
+    return replace(total_back(totals_of(ids).values()), more=len(order_ids) > len(ids))
+
+
 def cancellation_of(order_ids: Collection[UUID], refunds: Mapping[UUID, Refund]) -> Cancellation:
     """What cancelling these orders does, which give back these `refunds`. One query.
 

@@ -123,6 +123,7 @@ def _act_in_bulk(parameters: Parameters, terms: Terms) -> Result:
         rate=parameters["rate"],
         typed_count=len(order_ids) if terms.typed is None else int(terms.typed),
         approval=terms.approval,
+        predecessor=parameters["query"].get("failed_of"),
     )
     return done(f"Bulk action {action.pk} begins in {bulk.GRACE.total_seconds():.0f} seconds.")
 

@@ -148,6 +148,7 @@ def create(
     most: int | None = None,
     leave_out_busy: bool = False,
     approval: Approval | None = None,
+    predecessor: int | None = None,
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
@@ -155,7 +156,8 @@ def create(
     `MOST`. A form that is submitted twice has the same `token` both times and creates one action, which `is_replayed`
     the second time. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and `CountMismatchError` if
     `typed_count` is wrong, or is missing although `needs_count`. An `approval` counts for the orders and sums that it
-    names, of which each order keeps its own. Raises `BusyOrdersError` if another action that has
+    names, of which each order keeps its own. The `predecessor` is the action whose orders that failed again these are.
+    Raises `BusyOrdersError` if another action that has
     not ended has some of the orders, unless they are to be left out, and `ApprovalNeededError`.
     """
     with transaction.atomic():
@@ -183,6 +185,7 @@ def create(
             rate=rate,
             sums=sums,
             approval=approval.request if approval else None,
+            predecessor=predecessor,
         )
 
 
@@ -256,6 +259,8 @@ def _create(
         **fields,
     )
     _add_items(action, order_ids, sums)
+    if action.predecessor is not None:
+        BulkAction.objects.filter(pk=action.predecessor).update(successor=action.pk)
     amount = "1 order" if action.total == 1 else f"{action.total:,} orders"
     audit.record(
         actor=actor,
