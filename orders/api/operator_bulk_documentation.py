@@ -51,7 +51,8 @@ PREVIEW_ACTION: dict[str, Any] = {
     "summary": "Preview a bulk action",
     "description": (
         "Says which orders an action would take, and changes nothing. Select them by a `filter`, as the open alerts of "
-        "a `group`, or one by one as `orders`. A resubmission takes only orders in the state `error`."
+        "a `group`, one by one as `orders`, or as those that failed again after another action, `failed_of`. A "
+        "resubmission takes only orders in the state `error`."
     ),
     "tags": TAG,
     "request": _one_of("BulkSelection", PREVIEWS.values()),

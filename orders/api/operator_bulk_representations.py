@@ -34,7 +34,8 @@ class BulkPreviewOut(Out):
     `count` is how many there are, and `archived` how many others match that are archived, which no action takes. Both
     stop at 10,001, and for more than 10,000 orders the action is refused (`is_too_many`). `needs_count` says whether
     the action must confirm `count`. With `may_have_paid`, money may have been taken for some of the orders, and a
-    cancellation gives it back. `orders` are the first of them.
+    cancellation gives it back: what was `charged`, or may have been, and what is only `held`, in each currency. `worth`
+    is what the orders are worth. These sums are of the first 2,000 orders. `orders` are the first of them.
     """
 
     kind = serializers.ChoiceField(choices=list(BulkKind))
@@ -44,6 +45,9 @@ class BulkPreviewOut(Out):
     is_too_many = serializers.BooleanField()
     needs_count = serializers.BooleanField()
     may_have_paid = serializers.BooleanField()
+    charged = MoneyOut(many=True)
+    held = MoneyOut(many=True)
+    worth = MoneyOut(many=True)
     orders = SelectedOrderOut(many=True)
 
 
@@ -51,7 +55,7 @@ class BulkItemOut(Out):
     """An order of a bulk action, at this position of all of them, and in this wave, counted from 0.
 
     Its `state` is `waiting` for its turn, `acted` while it is under way, `done`, `failed` if it has failed again, or
-    `nothing` if nothing had to be done. `result` explains it.
+    `nothing` if nothing had to be done. `result` explains it. `cause` is the alert group of its new failure.
     """
 
     position = serializers.IntegerField()
@@ -59,6 +63,7 @@ class BulkItemOut(Out):
     order_id = serializers.UUIDField()
     state = serializers.ChoiceField(choices=list(BulkItemState))
     result = serializers.CharField(allow_blank=True)
+    cause = serializers.IntegerField(allow_null=True)
     acted_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
 
@@ -79,6 +84,9 @@ def previewed(preview: Preview) -> dict[str, Any]:
         "is_too_many": preview.is_too_many,
         "needs_count": needs_count(kind=selection.kind, count=preview.count),
         "may_have_paid": bool(preview.back.charged) or preview.back.more,
+        "charged": preview.back.charged,
+        "held": preview.back.held,
+        "worth": preview.worth.charged,
         "orders": [_selected(row) for row in preview.first],
     }
 

@@ -111,6 +111,13 @@ class ChosenIn(BulkIn):
     orders = serializers.ListField(child=OrderId(), min_length=1, max_length=MOST_CHOSEN)
 
 
+class AgainIn(BulkIn):
+    """What to do with the orders that failed again after a bulk action that has ended, and that are still in `error`.
+    Those that somebody has changed since are left out."""
+
+    failed_of = Whole(min_value=0, max_value=LARGEST_ID, help_text="The ID of that bulk action.")
+
+
 class WavesIn(Strict):
     """How to go through the orders.
 
@@ -142,11 +149,21 @@ class ChosenActionIn(ChosenIn, WavesIn):
     """An act on these orders."""
 
 
-PREVIEWS: Mapping[str, type[Strict]] = {"filter": FilteredIn, "group": GroupedIn, "orders": ChosenIn}
+class AgainActionIn(AgainIn, WavesIn):
+    """An act on the orders that failed again after a bulk action."""
+
+
+PREVIEWS: Mapping[str, type[Strict]] = {
+    "filter": FilteredIn,
+    "group": GroupedIn,
+    "orders": ChosenIn,
+    "failed_of": AgainIn,
+}
 ACTIONS: Mapping[str, type[Strict]] = {
     "filter": FilteredActionIn,
     "group": GroupedActionIn,
     "orders": ChosenActionIn,
+    "failed_of": AgainActionIn,
 }
 """What a body may be, by the member that selects the orders."""
 
@@ -193,7 +210,7 @@ def _misplaced(members: Sequence[str], body: type[Strict], selecting: Sequence[s
     }
     mistakes |= dict.fromkeys(selecting[1:], f"Select orders in one way. There is `{selecting[0]}` already.")
     if selecting[0] not in members:
-        mistakes[selecting[0]] = "Say which orders: send `filter`, `group` or `orders`."
+        mistakes[selecting[0]] = "Say which orders: send `filter`, `group`, `orders` or `failed_of`."
     return {name: [detail] for name, detail in mistakes.items() if name not in fields or name not in members}
 
 
@@ -203,6 +220,8 @@ def selection_of(values: Mapping[str, Any]) -> Selection | None:
         return Selection(kind=values["kind"], order_filter=_order_filter(values["filter"]))
     if "orders" in values:
         return Selection(kind=values["kind"], ids=list(map(UUID, dict.fromkeys(values["orders"]))))
+    if "failed_of" in values:
+        return Selection(kind=values["kind"], failed_of=values["failed_of"])
     group = find_group(values["group"])
     return None if group is None else Selection(kind=values["kind"], group=group, upto=values.get("upto"))
 

@@ -112,6 +112,7 @@ def _create(request: Request, values: dict[str, Any], key: str | None) -> Any:
         most=bulk_selection.MOST,
         token=f"{request.user.pk}:{key}" if key is not None else "",
         leave_out_busy=values["leave_out_busy"],
+        predecessor=values.get("failed_of"),
     )
 
 

@@ -3,8 +3,8 @@
 from rest_framework import serializers
 
 from orders.api import enumerations
-from orders.api.representations import Out, StepName, page_of
-from orders.vocabulary import AlertKind, BulkKind, BulkState
+from orders.api.representations import MoneyOut, Out, StepName, page_of
+from orders.vocabulary import AlertKind, BulkItemState, BulkKind, BulkState
 
 
 class AlertOut(Out):
@@ -77,6 +77,15 @@ class WaveOut(CountsOut):
     size = serializers.IntegerField()
 
 
+class BulkSumOut(Out):
+    """What a bulk action's orders in a state are about in one currency: what goes back if they are cancelled (released
+    if it `is_held` only, or else refunded), or what they were worth."""
+
+    state = serializers.ChoiceField(choices=list(BulkItemState))
+    amount = MoneyOut()
+    is_held = serializers.BooleanField()
+
+
 class BulkActionOut(Out):
     """An act on many orders, carried out in waves. The first wave starts at `starts_at`.
 
@@ -101,7 +110,18 @@ class BulkActionOut(Out):
     created_at = serializers.DateTimeField(source="action.created_at")
     starts_at = serializers.DateTimeField(source="action.starts_at")
     ended_at = serializers.DateTimeField(source="action.ended_at", allow_null=True)
+    predecessor = serializers.IntegerField(
+        source="action.predecessor",
+        allow_null=True,
+        help_text="The action whose orders that failed again these are.",
+    )
+    successor = serializers.IntegerField(
+        source="action.successor",
+        allow_null=True,
+        help_text="The newest action on its orders that failed again.",
+    )
     counts = CountsOut(source="*")
+    sums = BulkSumOut(many=True, source="sums_by_state")
     by_wave = WaveOut(many=True, source="waves")
 
 

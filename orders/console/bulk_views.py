@@ -20,6 +20,7 @@ from orders.console.guards import act, actor, needs, page, previous_page
 from orders.console.known_filters import only_filters
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection, refund_approval
+from orders.selectors.desk.bulk_again import causes_of
 from orders.selectors.desk.bulk_selection import Selection
 from orders.selectors.desk.money_back import NOTHING, MoneyBack
 from orders.selectors.desk.supervisor import retry_limits
@@ -36,6 +37,7 @@ from orders.services.operators.bulk import (
 from orders.services.operators.bulk_control import NoSuchActionError, TooLateError
 from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import ApprovalAct, BulkItemState, BulkKind
+from orders.wording.bulk_sums import money_of_action, sums_of, worth_sentence
 from orders.wording.cancelling import cancel_many, refund_sentence
 from orders.wording.units import bounded
 
@@ -73,6 +75,9 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
         "console/bulk/action.html",
         {
             "progress": progress,
+            "causes": causes_of(action_id) if progress.failed else (),
+            "money": money_of_action(progress.action.kind, progress.money),
+            "sums": {state: sums_of(back) for state, back in progress.sums.items()},
             "items": bulk.item_page(action_id, state=query.chosen_state, after=query.position),
             "state": query.chosen_state,
             "is_first": query.position is None,
@@ -159,7 +164,12 @@ def _start(
     try:
         try:
             action = bulk_services.create(
-                **fields, actor=operator, reason=reason, typed_count=typed, token=values["token"]
+                **fields,
+                actor=operator,
+                reason=reason,
+                typed_count=typed,
+                token=values["token"],
+                predecessor=selection.failed_of,
             )
         except ApprovalNeededError:
             parameters = bulk_parameters(**fields)
@@ -205,6 +215,12 @@ def _money_back(selection: Selection) -> MoneyBack:
     return bulk_selection.selection_money_back(selection, retry_limits=retry_limits(), now=now())
 
 
+def _worth(selection: Selection) -> MoneyBack:
+    if selection.kind == BulkKind.COMPENSATE:
+        return NOTHING
+    return bulk_selection.selection_worth(selection, retry_limits=retry_limits(), now=now())
+
+
 def _needs_approval(selection: Selection) -> bool:
     if selection.kind != BulkKind.COMPENSATE or not refund_approval.is_set():
         return False
@@ -231,6 +247,7 @@ def _preview_page(
             "selection": selection,
             "cancel_act": cancel_many(count, back, shown=bounded(count, bulk_selection.MOST)),
             "refund": refund_sentence(back),
+            "worth": worth_sentence(count, _worth(selection)) if count else "",
             "needs_approval": _needs_approval(selection),
             "leaves_out": leaves_out,
             "busy_in": busy_in,

@@ -16,6 +16,8 @@ class BulkAction(models.Model):
     in each wave; a wave begins when the one before it has ended. When more than `stop_share` of a wave's orders fail
     again, the action pauses itself. `rate` is the most orders a second.
 
+    Of a cancellation that needed it, `approval` covers what its items give back, and no more.
+
     `orders.services.operators.bulk` creates it, `bulk_control` pauses, resumes, stops and undoes it, and `bulk_runner`
     carries it out.
     """
@@ -38,6 +40,13 @@ class BulkAction(models.Model):
     pause_reason = models.CharField(max_length=200, blank=True)
     acted_at = models.DateTimeField(null=True, help_text="when it last acted on an order")
     ended_at = models.DateTimeField(null=True)
+    approval = models.BigIntegerField(null=True, help_text="the number of the request that an admin approved")
+    predecessor = models.BigIntegerField(
+        null=True, help_text="the number of the action whose orders that failed again these are"
+    )
+    successor = models.BigIntegerField(
+        null=True, help_text="the number of the newest action on its orders that failed again"
+    )
 
     is_replayed = False
     """Not stored: whether an earlier request has created it."""
@@ -55,7 +64,8 @@ class BulkAction(models.Model):
 class BulkItem(models.Model):
     """One order of a bulk action.
 
-    `bulk_runner` acts on the order and records it here in one transaction, so each order is acted on once.
+    `bulk_runner` acts on the order and records it here in one transaction, so each order is acted on once. `amount` is
+    what the act was about when it was asked for: what a cancellation gives back, or else the order's total.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -69,6 +79,11 @@ class BulkItem(models.Model):
     result = models.CharField(max_length=300, blank=True, help_text="what happened")
     acted_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    amount = models.PositiveBigIntegerField(null=True, help_text="in minor units")
+    currency = models.CharField(max_length=3, blank=True, db_default="")
+    is_held = models.BooleanField(
+        db_default=False, help_text="whether the amount is only reserved, so it is released"
+    )
 
     class Meta:
         indexes = [
@@ -77,6 +92,11 @@ class BulkItem(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["action", "order_id"], name="an_action_takes_an_order_once"),
+            models.CheckConstraint(
+                condition=Q(amount=None, currency="", is_held=False)
+                | (Q(amount__isnull=False) & ~Q(currency="")),
+                name="the_sum_of_an_item_has_a_currency",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -72,12 +72,11 @@ def compensate_order(
     by: str,
     reason: str = "",
     approval: Approval | None = None,
-    is_in_bulk: bool = False,
 ) -> Result:
     """Starts the compensation of a whole order, whatever its state, and also before it is inserted (C10).
 
-    A refund that needs an `approval` is refused without one, with an `ApprovalNeededError` as the cause, unless it
-    `is_in_bulk`: a bulk action was approved as a whole. Raises `NoSuchOrderError`.
+    A refund that needs an `approval` is refused without one, with an `ApprovalNeededError` as the cause. Raises
+    `NoSuchOrderError`.
     """
     request = EventRow(
         order_id,
@@ -95,7 +94,7 @@ def compensate_order(
                 ),
             }.get(ProcessState(row.process_state), UNDER_WAY)
             return Result(status=ResultStatus.ALREADY, message=message)
-        if not is_in_bulk and (refusal := why_not_refund(order_id, approval=approval)):
+        if refusal := why_not_refund(order_id, approval=approval):
             return refusal
         words = cancel_words(confirmation(order_id).back)
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")

@@ -4,13 +4,13 @@ Money is named only where cancelling gives some back: refunded if it was taken, 
 only reserved.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from orders.fields.money import Money
-from orders.selectors.desk.money_back import MoneyBack
+from orders.selectors.desk.money_back import Cancellation, MoneyBack
 from orders.vocabulary import StepStatus
-from orders.wording.units import ENGLISH, counted, money
+from orders.wording.units import counted, english_money, plain_money
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ def cancel_words(back: MoneyBack) -> CancelWords:
     """The words for one order."""
     if back.is_nothing:
         return WITHOUT_MONEY
-    refund, release = _sums(back.charged), _sums(back.held)
+    refund, release = sums_in_words(back.charged), sums_in_words(back.held)
     acts = [*([f"refund {refund}"] if refund else []), *([f"release {release}"] if release else [])]
     states = [*([f"{refund} refunded"] if refund else []), *([f"{release} released"] if release else [])]
     return CancelWords(
@@ -49,13 +49,21 @@ def cancel_words(back: MoneyBack) -> CancelWords:
     )
 
 
-def cancel_many(count: int, back: MoneyBack, *, shown: str = "") -> str:
-    """What a button says that cancels orders: "Cancel 12 orders and refund €468.00". `shown` is the count as text."""
+def cancel_plainly(cancellation: Cancellation) -> str:
+    """The act on orders as a request and the audit log name it: "Cancel 12 orders and refund EUR 468.00"."""
+    return cancel_many(cancellation.orders, cancellation.back, text=plain_money)
+
+
+def cancel_many(
+    count: int, back: MoneyBack, *, shown: str = "", text: Callable[[Money], str] = english_money
+) -> str:
+    """What a button says that cancels orders: "Cancel 12 orders and refund €468.00". `shown` is the count as text, and
+    `text` writes a sum."""
     orders = counted(count, "order") if not shown else f"{shown} {'order' if count == 1 else 'orders'}"
     more = " or more" if back.more else ""
     parts = [
-        *([f"refund {_sums(back.charged)}{more}"] if back.charged else []),
-        *([f"release {_sums(back.held)}{more}"] if back.held else []),
+        *([f"refund {sums_in_words(back.charged, text)}{more}"] if back.charged else []),
+        *([f"release {sums_in_words(back.held, text)}{more}"] if back.held else []),
     ]
     return " and ".join([f"Cancel {orders}", *parts])
 
@@ -65,12 +73,12 @@ def refund_sentence(back: MoneyBack) -> str:
     more = " or more" if back.more else ""
     sentences = [
         *(
-            [f"{_sums(back.charged)}{more} was charged, or may have been, and is refunded."]
+            [f"{sums_in_words(back.charged)}{more} was charged, or may have been, and is refunded."]
             if back.charged
             else []
         ),
         *(
-            [f"{_sums(back.held)}{more} is held and is released; nothing is charged for it."]
+            [f"{sums_in_words(back.held)}{more} is held and is released; nothing is charged for it."]
             if back.held
             else []
         ),
@@ -80,11 +88,11 @@ def refund_sentence(back: MoneyBack) -> str:
 
 def _then(back: MoneyBack) -> str:
     if back.charged:
-        return f"The customer was charged {_sums(back.charged)}, or may have been. The money is refunded."
-    return f"{_sums(back.held)} is held and has not been charged. The hold is released."
+        return f"The customer was charged {sums_in_words(back.charged)}, or may have been. The money is refunded."
+    return f"{sums_in_words(back.held)} is held and has not been charged. The hold is released."
 
 
-def _sums(sums: Sequence[Money]) -> str:
+def sums_in_words(sums: Sequence[Money], text: Callable[[Money], str] = english_money) -> str:
     """Sums in words: "€39.00 and $20.00"."""
-    texts = [money(price, locale=ENGLISH) for price in sums]
+    texts = [text(price) for price in sums]
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

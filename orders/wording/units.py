@@ -37,6 +37,11 @@ def money(price: Money, *, locale: Locale, short: bool = False) -> str:
     return text
 
 
+def english_money(price: Money) -> str:
+    """Writes a sum for an operator: "€1,039.00"."""
+    return money(price, locale=ENGLISH)
+
+
 def plain_money(price: Money) -> str:
     """Writes a sum for a terminal: "EUR 1,039.00"."""
     return f"{price.currency} {price.major_units:,.{price.digits}f}"

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from orders.models import (
     AgentFigures,
     AgentTally,
     AlertGroup,
     ApprovalRequest,
+    BulkAction,
+    BulkItem,
     CauseFigures,
     CustomerTerm,
     OrderFigures,
@@ -44,6 +47,11 @@ def approval(**fields: Any) -> None:
     )
 
 
+def item_of_an_action(**fields: Any) -> None:
+    action = BulkAction.objects.create(kind="compensate", starts_at=ago(1), total=1)
+    BulkItem.objects.create(**{"action": action, "position": 0, "order_id": UUID(int=1)} | fields)
+
+
 def two(write: Callable[[], object]) -> Callable[[], object]:
     return lambda: [write() for _ in range(2)]
 
@@ -75,6 +83,8 @@ OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
         "her own request",
         lambda: approval(state="approved", decided_by="olga", decided_at=ago(1)),
     ),
+    ("the_sum_of_an_item_has_a_currency", "a sum of no currency", lambda: item_of_an_action(amount=1)),
+    ("the_sum_of_an_item_has_a_currency", "nothing held", lambda: item_of_an_action(is_held=True)),
     (
         "a_snoozed_group_says_who_and_until_when",
         "a snooze of nobody",

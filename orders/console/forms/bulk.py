@@ -37,23 +37,27 @@ class OrderIds(forms.Field):
 
 
 class SelectionForm(forms.Form):
-    """Which orders a bulk action takes: those of an alert group, the ones that were ticked, or those of a filter."""
+    """Which orders a bulk action takes: those of an alert group, those that failed again after another, the ones
+    that were ticked, or those of a filter."""
 
     do = forms.ChoiceField(choices=KINDS, required=False)
     group = Key()
     upto = Key()
+    failed_of = Key()
     orders = OrderIds(required=False)
 
     def selection(self) -> Selection | None:
         """Returns the selection; None if it names an impossible group or impossible orders, or nothing at all."""
         self.is_valid()
-        if {"group", "orders"} & self.errors.keys():
+        if {"group", "orders", "failed_of"} & self.errors.keys():
             return None
         values = self.cleaned_data
         kind = values.get("do") or BulkKind.RESUBMIT.value
         if values["group"] is not None:
             group = find_group(values["group"])
             return None if group is None else Selection(kind=kind, group=group, upto=values.get("upto"))
+        if values["failed_of"] is not None:
+            return Selection(kind=kind, failed_of=values["failed_of"])
         if values["orders"]:
             return Selection(kind=kind, ids=values["orders"])
         order_filter = OrderFilterForm(

@@ -1,13 +1,18 @@
 """Bulk actions: the list, and each with its waves and the result of each of its orders."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
+from django.db.models import Case, OuterRef, Subquery, When
+
 from orders.engine.runtime.sql import fetch
-from orders.models import BulkAction, BulkItem
-from orders.vocabulary import BulkItemState, BulkState
+from orders.fields.money import Money
+from orders.models import Alert, BulkAction, BulkItem
+from orders.selectors.desk.money_back import NOTHING, MoneyBack, Refund, together, total_back
+from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
 SHOWN = 25
 
@@ -23,6 +28,20 @@ _BUSY = """
 """
 
 
+_CAUSE = Case(
+    When(
+        state=BulkItemState.FAILED_AGAIN,
+        then=Subquery(
+            Alert.objects.filter(order_id=OuterRef("order_id"), opened_at__gt=OuterRef("acted_at"))
+            .order_by("id")
+            .values("group_id")[:1]
+        ),
+    )
+)
+ENDED = (BulkState.FINISHED, BulkState.STOPPED)
+"""The states of an action that has acted on orders, and acts on no more."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wave:
     """One wave: how many of its orders are in each state."""
@@ -35,6 +54,8 @@ class Wave:
     failed: int
     nothing: int
     is_present: bool
+    sums: Mapping[str, MoneyBack]
+    """What its orders in each state are about: what goes back if they are cancelled, or else what they are worth."""
 
     @property
     def well(self) -> int:
@@ -44,6 +65,14 @@ class Wave:
     @property
     def ended(self) -> int:
         return self.well + self.failed
+
+
+class SumOfState(NamedTuple):
+    """What the orders of an action in one state are about in one currency."""
+
+    state: str
+    amount: Money
+    is_held: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +110,37 @@ class Progress:
     @property
     def waiting(self) -> int:
         return sum(wave.waiting for wave in self.waves)
+
+    @property
+    def sums(self) -> dict[str, MoneyBack]:
+        """What its orders in each state are about in money, for the states that have any."""
+        sums = {state: together(wave.sums.get(state, NOTHING) for wave in self.waves) for state in STATES}
+        return {state: back for state, back in sums.items() if not back.is_nothing}
+
+    @property
+    def sums_by_state(self) -> list[SumOfState]:
+        """The same, each sum alone."""
+        return [
+            SumOfState(state, price, is_held)
+            for state, back in self.sums.items()
+            for is_held, prices in ((False, back.charged), (True, back.held))
+            for price in prices
+        ]
+
+    @property
+    def money(self) -> MoneyBack:
+        """What all its orders are about: what goes back if they are cancelled, or else what they are worth."""
+        return together(self.sums.values())
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it acts on no more orders."""
+        return self.action.state in ENDED
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Whether it has ended, and orders that it resubmitted have failed again."""
+        return self.has_ended and self.action.kind == BulkKind.RESUBMIT and self.failed > 0
 
     @property
     def stop_percent(self) -> float:
@@ -127,18 +187,26 @@ def find_action(action_id: int, *, now: datetime) -> Progress | None:
     return None if action is None else _progress(action, _waves([action_id]), now)
 
 
+class Tally(NamedTuple):
+    """How many orders of a wave are in a state, and what they are about in money."""
+
+    orders: int
+    refunds: tuple[Refund, ...]
+
+
 def _progress(
-    action: BulkAction, counts_by_wave: dict[tuple[int, int], dict[str, int]], now: datetime
+    action: BulkAction, tallies: dict[tuple[int, int], dict[str, Tally]], now: datetime
 ) -> Progress:
     waves = []
     for number, size in enumerate(action.waves):
-        counts = counts_by_wave.get((action.pk, number), {})
+        by_state = tallies.get((action.pk, number), {})
         waves.append(
             Wave(
                 number=number + 1,
                 size=size,
                 is_present=number == action.wave and action.state in ("running", "paused"),
-                **{state: counts.get(state, 0) for state in STATES},
+                sums={state: total_back(tally.refunds) for state, tally in by_state.items()},
+                **{state: by_state[state].orders if state in by_state else 0 for state in STATES},
             )
         )
     before = action.state == BulkState.RUNNING and action.starts_at > now
@@ -149,31 +217,38 @@ def _progress(
     )
 
 
-def _waves(action_ids: Sequence[int]) -> dict[tuple[int, int], dict[str, int]]:
-    counts_by_wave: dict[tuple[int, int], dict[str, int]] = {}
+def _waves(action_ids: Sequence[int]) -> dict[tuple[int, int], dict[str, Tally]]:
+    tallies: dict[tuple[int, int], dict[str, Tally]] = {}
     rows = fetch(
         """
-        SELECT action_id, wave, state, count(*) FROM orders_bulkitem
-         WHERE action_id = ANY(%s) GROUP BY action_id, wave, state
+        SELECT action_id, wave, state, currency, is_held, count(*), sum(amount)::bigint FROM orders_bulkitem
+         WHERE action_id = ANY(%s) GROUP BY action_id, wave, state, currency, is_held
         """,
         [list(action_ids)],
     )
-    for action_id, wave, state, count in rows:
-        counts_by_wave.setdefault((action_id, wave), {})[state] = count
-    return counts_by_wave
+    for action_id, wave, state, currency, is_held, count, amount in rows:
+        by_state = tallies.setdefault((action_id, wave), {})
+        orders, refunds = by_state.get(state, Tally(0, ()))
+        if currency:
+            refunds += (Refund(price=Money(amount=amount, currency=currency), is_held=is_held),)
+        by_state[state] = Tally(orders + count, refunds)
+    return tallies
 
 
 @dataclass(frozen=True, kw_only=True)
 class ItemPage:
     """Some orders of an action. `after` is the position that the next page starts after, None at the end."""
 
-    items: list[BulkItem]
+    items: Sequence[BulkItem]
     after: int | None
 
 
 def item_page(action_id: int, *, state: str, after: int | None, limit: int = 50) -> ItemPage:
-    """A page of an action's orders by their position, all or those in one state. One query."""
-    items = BulkItem.objects.filter(action_id=action_id)
+    """A page of an action's orders by their position, all or those in one state. One query.
+
+    `cause` of one that failed again is the number of the alert group that it failed into.
+    """
+    items = BulkItem.objects.filter(action_id=action_id).annotate(cause=_CAUSE)
     if state:
         items = items.filter(state=state)
     if after is not None:

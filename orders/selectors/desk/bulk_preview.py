@@ -19,13 +19,15 @@ SHOWN = 10
 class Preview:
     """How many orders a selection takes, the first of them in its order, and how many archived ones it leaves out.
 
-    Both counts stop one above `bulk_selection.MOST`. `back` is what cancelling them would give back.
+    Both counts stop one above `bulk_selection.MOST`. `back` is what cancelling them would give back, and
+    `worth` what they are worth.
     """
 
     selection: Selection
     count: int
     archived: int
     back: MoneyBack
+    worth: MoneyBack
     first: Sequence[OrderRow]
 
     @property
@@ -47,6 +49,9 @@ def preview(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -
         count=count,
         archived=bulk_selection.count_archived(selection, now=now),
         back=bulk_selection.selection_money_back(selection, retry_limits=retry_limits, now=now)
+        if count
+        else NOTHING,
+        worth=bulk_selection.selection_worth(selection, retry_limits=retry_limits, now=now)
         if count
         else NOTHING,
         first=order_rows(progress, now=now),

@@ -10,8 +10,9 @@ from uuid import UUID
 from orders.models import AlertGroup, OrderProcess
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.alerts import count_orders_of_group, orders_of_group
+from orders.selectors.desk.bulk_again import failed_again
 from orders.selectors.desk.filters import NAMES, OrderFilter, describe
-from orders.selectors.desk.money_back import MOST_SUMMED, MoneyBack, money_back
+from orders.selectors.desk.money_back import MOST_SUMMED, MoneyBack, money_back, worth_of
 from orders.selectors.desk.standing import RetryLimits
 from orders.vocabulary import BulkKind, ProcessState
 
@@ -23,7 +24,8 @@ MOST_CHOSEN = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which orders to act on: those of `group` with alerts up to id `upto`, these `ids`, or all that match the filter.
+    """Which orders to act on: those of `group` with alerts up to id `upto`, these `ids`, those that failed again after
+    the bulk action `failed_of`, or all that match the filter.
 
     A resubmission takes only orders in Error, since no others can be resubmitted.
     """
@@ -33,6 +35,7 @@ class Selection:
     upto: int | None = None
     ids: Sequence[UUID] = ()
     order_filter: OrderFilter | None = None
+    failed_of: int | None = None
 
     @property
     def description(self) -> str:
@@ -40,6 +43,8 @@ class Selection:
         if self.group is not None:
             about = f"{self.group.agent} {self.group.code}".strip()
             return f"open alerts “{about}: {self.group.pattern}”"[:300]
+        if self.failed_of is not None:
+            return f"orders that failed again after bulk action {self.failed_of}"
         if self.order_filter is not None:
             return describe(self.order_filter)[:300]
         return f"{len(self.ids)} chosen orders"
@@ -49,6 +54,8 @@ class Selection:
         """The selection as it is stored with the action."""
         if self.group is not None:
             return {"group": self.group.pk, "upto": self.upto}
+        if self.failed_of is not None:
+            return {"failed_of": self.failed_of}
         if self.order_filter is not None:
             return {
                 name: getattr(self.order_filter, name) for name in NAMES if getattr(self.order_filter, name)
@@ -97,6 +104,8 @@ def orders_of(
     """Returns the orders that a selection takes now, at most `most`; those that were chosen one by one, all."""
     if selection.group is not None:
         return orders_of_group(selection.group.pk, upto=selection.upto, most=most)
+    if selection.failed_of is not None:
+        return failed_again(selection.failed_of, most=most)
     if (order_filter := _effective_filter(selection)) is not None:
         return list(search.matching(order_filter, most=most, retry_limits=retry_limits, now=now))
     matches = OrderProcess.objects.filter(pk__in=selection.ids)
@@ -109,6 +118,11 @@ def orders_of(
 def selection_money_back(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> MoneyBack:
     """The money that cancelling the orders gives back, added up over the first `MOST_SUMMED` of them."""
     return money_back(orders_of(selection, retry_limits=retry_limits, now=now, most=MOST_SUMMED + 1))
+
+
+def selection_worth(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> MoneyBack:
+    """What the orders are worth, added up over the first `MOST_SUMMED` of them."""
+    return worth_of(orders_of(selection, retry_limits=retry_limits, now=now, most=MOST_SUMMED + 1))
 
 
 def _effective_filter(selection: Selection) -> OrderFilter | None:

@@ -1,31 +1,40 @@
 """How much money goes back to customers if orders are cancelled, by what their steps have done with it."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from orders.business.editing import charging_steps, reserving_steps
 from orders.engine.runtime.sql import fetch
 from orders.fields.money import Money
-from orders.vocabulary import Outcome
+from orders.models import Order, OrderProcess
+from orders.vocabulary import Goal, Outcome
 
 MOST_SUMMED = 2_000
 """The orders of one selection whose money is added up. Beyond them, the sums are shown as "or more"."""
 
-_SUMS = """
-    SELECT currency, charged, sum(total)::bigint
-      FROM (SELECT o.total, o.currency, bool_or(f.takes) AS charged
-              FROM unnest(%(ids)s::uuid[]) AS chosen(id)
-              JOIN orders_orderprocess AS p ON p.order_id = chosen.id
-              JOIN orders_order AS o ON o.id = chosen.id
-              JOIN orders_stepstate AS s ON s.order_id = chosen.id
-              JOIN unnest(%(workflows)s::text[], %(versions)s::int[], %(steps)s::text[], %(takes)s::boolean[])
-                   AS f(workflow, version, step, takes)
-                ON f.workflow = p.workflow AND f.version = p.version AND f.step = s.name
-             WHERE o.total > 0 AND p.goal = 'complete' AND s.outcome = ANY(%(outcomes)s)
-             GROUP BY o.id) AS returned
-     GROUP BY currency, charged ORDER BY currency, charged
+# An item of a step, named `step:1`, does what the step is declared to do (docs/adr/0039).
+_REFUNDS = """
+    SELECT o.id, o.total, o.currency, bool_or(f.takes)
+      FROM unnest(%(ids)s::uuid[]) AS chosen(id)
+      JOIN orders_orderprocess AS p ON p.order_id = chosen.id
+      JOIN orders_order AS o ON o.id = chosen.id
+      JOIN orders_stepstate AS s ON s.order_id = chosen.id
+      JOIN unnest(%(workflows)s::text[], %(versions)s::int[], %(steps)s::text[], %(takes)s::boolean[])
+           AS f(workflow, version, step, takes)
+        ON f.workflow = p.workflow AND f.version = p.version AND f.step = split_part(s.name, ':', 1)
+     WHERE o.total > 0 AND p.goal = 'complete' AND s.outcome = ANY(%(outcomes)s)
+     GROUP BY o.id
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refund:
+    """What cancelling one order gives back: its `price`, which was or may have been charged, or `is_held` only."""
+
+    price: Money
+    is_held: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,21 +57,34 @@ class MoneyBack:
 NOTHING = MoneyBack()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cancellation:
+    """What cancelling orders does: how many are cancelled, and what goes `back`."""
+
+    orders: int
+    back: MoneyBack
+
+
 def money_back(order_ids: Collection[UUID]) -> MoneyBack:
-    """What goes back if these orders are cancelled, added up over the first `MOST_SUMMED`. Two queries.
+    """What goes back if these orders are cancelled, added up over the first `MOST_SUMMED`. Two queries."""
+    ids = list(order_ids)[:MOST_SUMMED]
+    return replace(total_back(refunds_of(ids).values()), more=len(order_ids) > len(ids))
+
+
+def refunds_of(order_ids: Sequence[UUID]) -> dict[UUID, Refund]:
+    """What goes back of each of these orders if it is cancelled, for those that give back anything. Two queries.
 
     Money that may have been taken counts as taken: a step with an unknown outcome is compensated too. An order that is
     being compensated already gives back no more.
     """
-    ids = list(order_ids)[:MOST_SUMMED]
-    flags = _flags(ids)
+    flags = _flags(order_ids)
     if not flags:
-        return NOTHING
+        return {}
     workflows, versions, steps, takes = zip(*flags, strict=True)
     rows = fetch(
-        _SUMS,
+        _REFUNDS,
         {
-            "ids": ids,
+            "ids": list(order_ids),
             "workflows": list(workflows),
             "versions": list(versions),
             "steps": list(steps),
@@ -70,12 +92,53 @@ def money_back(order_ids: Collection[UUID]) -> MoneyBack:
             "outcomes": [Outcome.DONE.value, Outcome.UNKNOWN.value],
         },
     )
-    sums = [(Money(amount=total, currency=currency), charged) for currency, charged, total in rows]
+    return {
+        order_id: Refund(price=Money(amount=total, currency=currency), is_held=not is_charged)
+        for order_id, total, currency, is_charged in rows
+    }
+
+
+def totals_of(order_ids: Sequence[UUID]) -> dict[UUID, Refund]:
+    """The value of each of these orders that has one. One query."""
+    rows = Order.objects.filter(pk__in=order_ids, total__gt=0).values_list("pk", "total", "currency")
+    return {pk: Refund(price=Money(amount=total or 0, currency=currency)) for pk, total, currency in rows}
+
+
+def total_back(refunds: Iterable[Refund]) -> MoneyBack:
+    """What refunds come to, in each currency."""
+    sums: Counter[tuple[str, bool]] = Counter()
+    for refund in refunds:
+        sums[refund.price.currency, refund.is_held] += refund.price.amount
+    prices = [(Money(amount=sums[key], currency=key[0]), key[1]) for key in sorted(sums)]
     return MoneyBack(
-        charged=tuple(price for price, charged in sums if charged),
-        held=tuple(price for price, charged in sums if not charged),
-        more=len(order_ids) > len(ids),
+        charged=tuple(price for price, is_held in prices if not is_held),
+        held=tuple(price for price, is_held in prices if is_held),
     )
+
+
+def together(parts: Iterable[MoneyBack]) -> MoneyBack:
+    """The sums of several added up."""
+    parts = list(parts)
+    refunds = [
+        *(Refund(price=price) for part in parts for price in part.charged),
+        *(Refund(price=price, is_held=True) for part in parts for price in part.held),
+    ]
+    return replace(total_back(refunds), more=any(part.more for part in parts))
+
+
+def worth_of(order_ids: Sequence[UUID]) -> MoneyBack:
+    """What these orders are worth, as if it were charged, added up over the first `MOST_SUMMED`. One query."""
+    ids = order_ids[:MOST_SUMMED]
+    return replace(total_back(totals_of(ids).values()), more=len(order_ids) > len(ids))
+
+
+def cancellation_of(order_ids: Collection[UUID], refunds: Mapping[UUID, Refund]) -> Cancellation:
+    """What cancelling these orders does, which give back these `refunds`. One query.
+
+    Orders that are gone, or are being cancelled already, do not count.
+    """
+    uncancelled = OrderProcess.objects.filter(pk__in=order_ids, goal=Goal.COMPLETE)
+    return Cancellation(orders=uncancelled.count(), back=total_back(refunds.values()))
 
 
 def _flags(ids: Sequence[UUID]) -> list[tuple[str, int, str, bool]]:

@@ -8,7 +8,7 @@ from django.conf import settings
 from orders.business.editing import charging_workflows
 from orders.fields.money import Money
 from orders.models import Order
-from orders.selectors.desk.money_back import money_back
+from orders.selectors.desk.money_back import refunds_of
 
 
 def is_set() -> bool:
@@ -25,11 +25,14 @@ def needs_approval(refund: Money) -> bool:
 def refund_to_approve(order_id: UUID) -> Money | None:
     """What cancelling the order gives back, charged or held, if that needs approval. Two queries, or none without the
     setting."""
-    if not is_set():
-        return None
-    back = money_back([order_id])
-    refund = next(iter([*back.charged, *back.held]), None)  # an order has one total
+    refund = refund_of(order_id) if is_set() else None
     return refund if refund is not None and needs_approval(refund) else None
+
+
+def refund_of(order_id: UUID) -> Money | None:
+    """What cancelling the order gives back, charged or held. Two queries."""
+    refund = refunds_of([order_id]).get(order_id)
+    return refund.price if refund else None
 
 
 def may_refund(order_ids: Sequence[UUID]) -> bool:

@@ -4,12 +4,14 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
 from orders.fields.money import Money
 from orders.models import AlertGroup
+from orders.selectors.desk.money_back import Cancellation, MoneyBack, cancellation_of, refunds_of
+from orders.selectors.desk.refund_approval import refund_to_approve
 from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators import agents, bulk, deciding, order_acts, settling
@@ -17,6 +19,7 @@ from orders.services.operators.acts import done
 from orders.services.operators.order_erasure import WORD, erase_customer_of
 from orders.services.refund_approval import Approval
 from orders.vocabulary import ApprovalAct
+from orders.wording.cancelling import cancel_plainly
 from orders.wording.units import counted, plain_money
 
 Parameters = Mapping[str, Any]
@@ -120,6 +123,7 @@ def _act_in_bulk(parameters: Parameters, terms: Terms) -> Result:
         rate=parameters["rate"],
         typed_count=len(order_ids) if terms.typed is None else int(terms.typed),
         approval=terms.approval,
+        predecessor=parameters["query"].get("failed_of"),
     )
     return done(f"Bulk action {action.pk} begins in {bulk.GRACE.total_seconds():.0f} seconds.")
 
@@ -168,7 +172,42 @@ def _refund_in_words(parameters: Parameters) -> str:
 
 
 def _say_bulk(parameters: Parameters) -> str:
-    return f"Cancel and refund {counted(len(parameters['orders']), 'order')}: {parameters['selection']}"
+    cancellation = _cancellation_of(parameters)
+    return f"{cancel_plainly(cancellation)}: {parameters['selection']}" if cancellation else "Cancel orders"
+
+
+def refund_named(act: ApprovalAct, parameters: Parameters) -> dict[str, Any]:
+    """The money that an act gives back now, for its request to name. Empty if it gives back none."""
+    if act in REFUNDS:
+        refund = refund_to_approve(UUID(parameters["order_id"]))
+        return {"refund": refund.amount, "currency": refund.currency} if refund else {}
+    if act is not ApprovalAct.BULK:
+        return {}
+    order_ids = list(dict.fromkeys(UUID(order_id) for order_id in parameters["orders"]))
+    present = cancellation_of(order_ids, refunds_of(order_ids))
+    return {
+        "cancels": present.orders,
+        "charged": [asdict(price) for price in present.back.charged],
+        "held": [asdict(price) for price in present.back.held],
+    }
+
+
+def approval_by(parameters: Parameters, *, request: int, asked_by: str) -> Approval:
+    """The approval of an act for what its request named."""
+    return Approval(
+        request=request,
+        asked_by=asked_by,
+        refund=refund_of(parameters),
+        cancellation=_cancellation_of(parameters),
+    )
+
+
+def _cancellation_of(parameters: Parameters) -> Cancellation | None:
+    """What a request to cancel many orders names; None if it names no sum."""
+    if "cancels" not in parameters:
+        return None
+    charged, held = (tuple(Money(**price) for price in parameters[name]) for name in ("charged", "held"))
+    return Cancellation(orders=parameters["cancels"], back=MoneyBack(charged=charged, held=held))
 
 
 def refund_of(parameters: Parameters) -> Money | None:

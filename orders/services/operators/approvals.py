@@ -25,8 +25,7 @@ from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, done, refused
-from orders.services.operators.approval_acts import ACTS, REFUNDS, Terms, refund_of
-from orders.services.refund_approval import Approval
+from orders.services.operators.approval_acts import ACTS, REFUNDS, Terms, approval_by, refund_named
 from orders.vocabulary import ApprovalAct, ApprovalState
 from orders.wording.units import counted
 
@@ -67,7 +66,7 @@ def ask(
         if refusal := _why_not_ask(act, parameters):
             result = refusal
         else:
-            parameters |= _refund(act, parameters)
+            parameters |= refund_named(act, parameters)
             result = _rehearse(act, parameters, actor, reason, typed)
         if result.status is not ResultStatus.DONE:
             audit.record(
@@ -109,16 +108,11 @@ def _why_not_ask(act: ApprovalAct, parameters: dict[str, Any]) -> Result | None:
     return None if needed else refused("This needs no approval. You can do it yourself.")
 
 
-def _refund(act: ApprovalAct, parameters: dict[str, Any]) -> dict[str, Any]:
-    refund = refund_to_approve(UUID(parameters["order_id"])) if act in REFUNDS else None
-    return {"refund": refund.amount, "currency": refund.currency} if refund else {}
-
-
 def _rehearse(
     act: ApprovalAct, parameters: dict[str, Any], actor: Actor, reason: str, typed: str | int | None
 ) -> Result:
     """Does the act as if it had been approved, and takes everything back."""
-    approval = Approval(request=0, asked_by=actor.name, refund=refund_of(parameters))
+    approval = approval_by(parameters, request=0, asked_by=actor.name)
     with transaction.atomic():
         terms = Terms(actor=actor, reason=reason, approval=approval, typed=typed)
         result = ACTS[act].perform(parameters, terms)
@@ -174,7 +168,7 @@ def approve(*, request_id: int, actor: Actor) -> Result:
 
 
 def _carry_out(request: ApprovalRequest, actor: Actor) -> Result:
-    approval = Approval(request=request.pk, asked_by=request.asked_by, refund=refund_of(request.parameters))
+    approval = approval_by(request.parameters, request=request.pk, asked_by=request.asked_by)
     terms = Terms(actor=actor, reason=_reason_with_both(request), approval=approval)
     try:
         with transaction.atomic():

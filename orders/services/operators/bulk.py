@@ -15,6 +15,7 @@ from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AlertGroup, BulkAction, BulkItem
 from orders.selectors.desk.bulk import busy_orders
+from orders.selectors.desk.money_back import Refund, refunds_of, totals_of
 from orders.services import audit
 from orders.services.order_lock import lock_order
 from orders.services.refund_approval import Approval, require_approval_of_many
@@ -42,9 +43,10 @@ TOKEN_LIFETIME = timedelta(hours=1)
 """How long a form that is submitted twice is recognised."""
 
 _ITEMS = """
-    INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, result)
-    SELECT %s, n - 1, width_bucket(n - 1, %s::bigint[]), order_id, 'waiting', ''
-      FROM unnest(%s::uuid[]) WITH ORDINALITY AS selected(order_id, n)
+    INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, result, amount, currency, is_held)
+    SELECT %s, n - 1, width_bucket(n - 1, %s::bigint[]), order_id, 'waiting', '', amount, currency, is_held
+      FROM unnest(%s::uuid[], %s::bigint[], %s::text[], %s::boolean[]) WITH ORDINALITY
+           AS selected(order_id, amount, currency, is_held, n)
 """
 
 
@@ -120,6 +122,7 @@ def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> Bul
         return _create(
             kind=BulkKind.RESUBMIT,
             order_ids=[order_id],
+            sums=totals_of([order_id]),
             selection=f"order {order_id}",
             actor=actor,
             reason=reason,
@@ -145,13 +148,16 @@ def create(
     most: int | None = None,
     leave_out_busy: bool = False,
     approval: Approval | None = None,
+    predecessor: int | None = None,
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
     `selection` describes the orders in words; `group` or `query` selected them, and there may be `most`, by default
     `MOST`. A form that is submitted twice has the same `token` both times and creates one action, which `is_replayed`
     the second time. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and `CountMismatchError` if
-    `typed_count` is wrong, or is missing although `needs_count`. Raises `BusyOrdersError` if another action that has
+    `typed_count` is wrong, or is missing although `needs_count`. An `approval` counts for the orders and sums that it
+    names, of which each order keeps its own. The `predecessor` is the action whose orders that failed again these are.
+    Raises `BusyOrdersError` if another action that has
     not ended has some of the orders, unless they are to be left out, and `ApprovalNeededError`.
     """
     with transaction.atomic():
@@ -163,8 +169,9 @@ def create(
         is_counted = typed_count is not None or needs_count(kind=kind, count=len(selected))
         if is_counted and typed_count != len(selected):
             raise CountMismatchError(len(selected), typed=typed_count)
-        if kind == BulkKind.COMPENSATE and approval is None:
-            require_approval_of_many(selected)
+        sums = refunds_of(selected) if kind == BulkKind.COMPENSATE else totals_of(selected)
+        if kind == BulkKind.COMPENSATE:
+            require_approval_of_many(selected, sums, approval)
         return _create(
             kind=kind,
             order_ids=selected,
@@ -176,6 +183,9 @@ def create(
             waves=waves,
             stop_share=stop_share,
             rate=rate,
+            sums=sums,
+            approval=approval.request if approval else None,
+            predecessor=predecessor,
         )
 
 
@@ -228,6 +238,7 @@ def _create(
     *,
     kind: str,
     order_ids: Sequence[UUID],
+    sums: Mapping[UUID, Refund],
     selection: str,
     actor: audit.Actor,
     reason: str,
@@ -247,8 +258,9 @@ def _create(
         total=len(order_ids),
         **fields,
     )
-    bounds = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
-    run(_ITEMS, [action.pk, bounds or [len(order_ids)], list(order_ids)])
+    _add_items(action, order_ids, sums)
+    if action.predecessor is not None:
+        BulkAction.objects.filter(pk=action.predecessor).update(successor=action.pk)
     amount = "1 order" if action.total == 1 else f"{action.total:,} orders"
     audit.record(
         actor=actor,
@@ -260,6 +272,22 @@ def _create(
         after={"action": action.pk, "orders": action.total, "waves": sizes, "starts_at": str(starts_at)},
     )
     return action
+
+
+def _add_items(action: BulkAction, order_ids: Sequence[UUID], sums: Mapping[UUID, Refund]) -> None:
+    bounds = [sum(action.waves[: n + 1]) for n in range(len(action.waves) - 1)] or [len(order_ids)]
+    amounts = [sums.get(order_id) for order_id in order_ids]
+    run(
+        _ITEMS,
+        [
+            action.pk,
+            bounds,
+            list(order_ids),
+            [each.price.amount if each else None for each in amounts],
+            [each.price.currency if each else "" for each in amounts],
+            [each.is_held if each else False for each in amounts],
+        ],
+    )
 
 
 def wave_sizes(waves: Sequence[int], total: int) -> list[int]:

@@ -16,11 +16,13 @@ from django.db import DataError, IntegrityError, transaction
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now, fetch, run
+from orders.fields.money import Money
 from orders.models import BulkAction, BulkItem
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.order_lock import NoSuchOrderError
+from orders.services.refund_approval import Approval
 from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
 log = structlog.get_logger()
@@ -181,8 +183,18 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
 
 def _apply(action: BulkAction, item: BulkItem, reason: str) -> Result:
     if action.kind == BulkKind.COMPENSATE:
-        return compensate_order(order_id=item.order_id, by=action.by, reason=reason, is_in_bulk=True)
+        return compensate_order(
+            order_id=item.order_id, by=action.by, reason=reason, approval=_approval(action, item)
+        )
     return resubmit_order(order_id=item.order_id, by=action.by, reason=reason)
+
+
+def _approval(action: BulkAction, item: BulkItem) -> Approval | None:
+    """What was approved of this order, if the action was approved."""
+    if action.approval is None:
+        return None
+    refund = None if item.amount is None else Money(amount=item.amount, currency=item.currency)
+    return Approval(request=action.approval, asked_by="", refund=refund, is_of_many=True)
 
 
 def _lock_action(action_id: int) -> BulkAction | None:
