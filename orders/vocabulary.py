@@ -152,6 +152,8 @@ class EventKind(StrEnum):
     EDITED = "edited"
     HURRIED = "hurried"
     PRIORITY_SET = "priority_set"
+    PAUSED = "paused"
+    RESUMED = "resumed"
     VERSION_CHANGED = "version_changed"
     SETTLED_DONE = "settled_done"
     SETTLED_NOT_DONE = "settled_not_done"

@@ -28,6 +28,12 @@ class ProcessRow(NamedTuple):
     announced: bool
     created_at: datetime
     customer_id: int | None = None
+    paused_at: datetime | None = None
+    paused_until: datetime | None = None
+
+    def is_paused(self, now: datetime) -> bool:
+        """Whether an operator has paused the order, and the pause has not ended by itself."""
+        return self.paused_at is not None and (self.paused_until is None or self.paused_until > now)
 
 
 class StepRow(NamedTuple):

@@ -206,6 +206,8 @@ class Supervisor:
                 continue
             # What was handed back and is still in flight counts, since the agent works for other orders.
             counts = step.agent not in unavailable or step.answered == step.attempt
+            # While an order is paused its step is not tried again, so silence says nothing about it.
+            counts = counts and row.paused_at is None
             self._examine_step(finding, step, now, counts)
         if finding.row.goal != row.goal:
             # The remedy of one step is to compensate the order, which also covers the failures of the others.
@@ -213,7 +215,8 @@ class Supervisor:
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding
-        if has_overrun(row, now):
+        overran = has_overrun(row, now)
+        if overran and row.paused_at is None:
             row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
             finding.events.append(self._event(row, EventKind.ORDER_OVERRAN, None, overruns=row.overruns))
             if row.overruns >= self._config.rules.threshold and finding.failed is None:
@@ -225,7 +228,7 @@ class Supervisor:
                 for step in steps
                 if step.waiting_since is not None and step not in overdue
             ]
-        elif overdue or row is not finding.row:
+        elif overdue or overran:
             finding.row = self._back_to_pending(finding, row, now)
         return finding
 
