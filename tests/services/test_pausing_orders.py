@@ -282,12 +282,12 @@ def test_whichever_comes_first_a_cancelled_order_is_not_paused(first: str, new_s
         "cancel": lambda: compensate(order_id=order.pk, actor=OLGA, reason="r").status,
     }
     (second,) = acts.keys() - {first}
-    one, other = new_session(), new_session()
-    one.begin()
-    assert one.do(acts[first]) is ResultStatus.DONE
-    waiting = other.start(acts[second])
-    other.await_wait()
-    one.commit()
+    earlier, later = new_session(), new_session()
+    earlier.begin()
+    assert earlier.do(acts[first]) is ResultStatus.DONE
+    waiting = later.start(acts[second])
+    later.await_wait()
+    earlier.commit()
     expected = ResultStatus.REFUSED if second == "pause" else ResultStatus.DONE
     assert waiting.result(timeout=60) is expected
     assert (stored(order).goal, stored(order).paused_at) == ("compensate", None)

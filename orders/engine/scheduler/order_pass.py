@@ -13,7 +13,6 @@ from orders.engine.alerts import NewAlert, public_cause
 from orders.engine.channels.requests import NewRequest
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
-from orders.engine.pauses import rest_until
 from orders.engine.results import types_of
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.scheduler import branching, dispatch
@@ -235,7 +234,7 @@ class OrderPass(PausedOrder):
 
     def _rest(self, moves: Moves, now: datetime) -> None:
         """Starts nothing, since the order is paused. What is under way is awaited, and its answer recorded."""
-        until = rest_until(self.row.paused_until, now)
+        until = self.row.rest_until(now)
         for step in list(self.steps.values()):
             if step.wanted_since is not None and step.complete_by is None:
                 self.steps[step.name] = step._replace(wanted_since=None)  # its patience begins anew

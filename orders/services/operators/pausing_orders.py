@@ -10,7 +10,6 @@ from uuid import UUID
 from orders.engine import state_store
 from orders.engine.channels import requests
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.pauses import rest_until
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.services.act_results import Result
@@ -38,7 +37,7 @@ def pause_order(*, order_id: UUID, actor: Actor, reason: str, until: datetime | 
             return already("The order is already paused.")
         paused = row._replace(paused_at=now, paused_until=until)
         if row.process_state == ProcessState.PENDING:
-            paused = paused._replace(not_before=rest_until(until, now))
+            paused = paused._replace(not_before=paused.rest_until(now))
         state_store.write_processes([paused])
         state_store.stop_waiting([order_id])
         requests.hand_back_of(order_id, by=actor.name)
