@@ -152,6 +152,8 @@ class EventKind(StrEnum):
     EDITED = "edited"
     HURRIED = "hurried"
     PRIORITY_SET = "priority_set"
+    PAUSED = "paused"
+    RESUMED = "resumed"
     VERSION_CHANGED = "version_changed"
     SETTLED_DONE = "settled_done"
     SETTLED_NOT_DONE = "settled_not_done"
@@ -192,9 +194,7 @@ class AlertKind(StrEnum):
     UNPROCESSABLE = "unprocessable"
     SET_ASIDE = "set_aside"
     OUTAGE = "outage"
-    RELEASE = (
-        "release"  # orders fail alike, or a workflow is not what its orders started with: it is the release
-    )
+    RELEASE = "release"  # orders fail alike, or a workflow is not what they started with: it is the release
     STALLED = "stalled"  # a role makes no progress
     LATE = "late"  # orders that wait for an agent will be late at its present pace
 

@@ -11,6 +11,7 @@ from orders.api.operator_order_requests import (
     ErasureIn,
     OrderChangesIn,
     OrderEditIn,
+    PauseIn,
     PriorityIn,
     RetryIn,
     SettlementIn,
@@ -47,6 +48,17 @@ RETRY_ORDER = act(
         "log records each one."
     ),
 )
+PAUSE_ORDER = act(
+    "pause_order",
+    "Pause an order",
+    PauseIn,
+    description=(
+        "The order starts no step and no further try of one. Calls under way are finished, and their answers recorded. "
+        "Cancelling the order ends the pause. What was promised to the customer does not move. Repeating a request has "
+        "no further effect. The audit log records each one."
+    ),
+)
+RESUME_ORDER = act("resume_order", "Resume a paused order", ReasonIn)
 SET_PRIORITY = act("set_order_priority", "Set the priority of an order", PriorityIn)
 EDIT_STEP = act(
     "edit_step",

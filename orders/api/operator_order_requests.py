@@ -8,6 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from orders.api.fields import Choice, Text, Whole
 from orders.api.operator_requests import ActIn, NeededReasonIn, ReasonIn
+from orders.api.webhook_requests import Time
 
 DONE, NOT_DONE, COMPENSATED = "done", "not_done", "compensated"
 """What an operator can find to have become of a step."""
@@ -23,6 +24,12 @@ class PriorityIn(ReasonIn):
     """The new priority, from 0 to 9. Orders with 9 go first."""
 
     priority = Whole(min_value=0, max_value=9)
+
+
+class PauseIn(NeededReasonIn):
+    """`until` is when the pause ends by itself. Without it, the order is paused until it is resumed."""
+
+    until = Time(required=False)
 
 
 class EditIn(ReasonIn):

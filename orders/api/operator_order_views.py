@@ -14,6 +14,7 @@ from orders.api.operator_order_requests import (
     DONE,
     EditIn,
     ErasureIn,
+    PauseIn,
     PriorityIn,
     RetryIn,
     SettlementIn,
@@ -24,7 +25,7 @@ from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.order_rows import lacks_step
 from orders.selectors.desk.set_aside import was_set_aside
 from orders.services.act_results import Result
-from orders.services.operators import order_acts, order_erasure, settling
+from orders.services.operators import order_acts, order_erasure, pausing_orders, settling
 from orders.vocabulary import TokenScope
 
 
@@ -47,6 +48,21 @@ class OrderRetry(ActView):
 
     body = RetryIn
     act = staticmethod(_retry)
+
+
+@extend_schema_view(post=extend_schema(**documentation.PAUSE_ORDER))
+class OrderPause(ActView):
+    """Pauses an order."""
+
+    body = PauseIn
+    act = staticmethod(pausing_orders.pause_order)
+
+
+@extend_schema_view(post=extend_schema(**documentation.RESUME_ORDER))
+class OrderResume(ActView):
+    """Resumes a paused order."""
+
+    act = staticmethod(pausing_orders.resume_order)
 
 
 @extend_schema_view(post=extend_schema(**documentation.SET_PRIORITY))

@@ -2,11 +2,14 @@
 orders."""
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.vocabulary import ActorKind, EventKind, StepStatus
+
+REST = timedelta(days=1)
+"""How soon a scheduler looks again at an order that is paused until somebody resumes it."""
 
 
 class ProcessRow(NamedTuple):
@@ -28,6 +31,16 @@ class ProcessRow(NamedTuple):
     announced: bool
     created_at: datetime
     customer_id: int | None = None
+    paused_at: datetime | None = None
+    paused_until: datetime | None = None
+
+    def is_paused(self, now: datetime) -> bool:
+        """Whether an operator has paused the order, and the pause has not ended by itself."""
+        return self.paused_at is not None and (self.paused_until is None or self.paused_until > now)
+
+    def rest_until(self, now: datetime) -> datetime:
+        """When the order, which is paused, is next due for a scheduler. Whoever resumes it makes it due at once."""
+        return self.paused_until or now + REST
 
 
 class StepRow(NamedTuple):

@@ -44,6 +44,8 @@ class OrderProcess(models.Model):
     announced = models.BooleanField(
         default=True, help_text="false in Error until the application has been told"
     )
+    paused_at = models.DateTimeField(null=True, help_text="since when an operator has had the order paused")
+    paused_until = models.DateTimeField(null=True, help_text="when the pause ends by itself, if it does")
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -73,6 +75,7 @@ class OrderProcess(models.Model):
                 condition=Q(finished_at__isnull=False),
                 name="process_finished",
             ),
+            models.Index(fields=["paused_at"], condition=Q(paused_at__isnull=False), name="process_paused"),
         ]
         constraints = [
             models.CheckConstraint(
@@ -94,6 +97,15 @@ class OrderProcess(models.Model):
                 name="process_state_is_known",
             ),
             models.CheckConstraint(condition=Q(goal__in=[word.value for word in Goal]), name="goal_is_known"),
+            models.CheckConstraint(
+                condition=Q(paused_at__isnull=True)
+                | Q(goal="complete", process_state__in=["pending", "processing", "error"]),
+                name="only_an_order_that_goes_forward_is_paused",
+            ),
+            models.CheckConstraint(
+                condition=Q(paused_until__isnull=True) | Q(paused_at__isnull=False),
+                name="only_a_pause_ends",
+            ),
         ]
 
     def __str__(self) -> str:

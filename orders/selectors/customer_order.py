@@ -75,11 +75,12 @@ class CustomerOrder:
     promised_by: datetime | None = None
     reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    pause: Waiting | None = None
 
     @cached_property
     def waiting(self) -> Waiting | None:
         """Whom or what it waits for, and until when; None if it is simply under way, or finished."""
-        return waiting_of_order(self.state, (step.waiting for step in self.steps))
+        return waiting_of_order(self.state, [self.pause, *(step.waiting for step in self.steps)])
 
     @property
     def waiting_for(self) -> WaitingFor | None:
@@ -114,6 +115,8 @@ class StoredRow(NamedTuple):
     goal: str
     failure_count: int
     complete_by: datetime | None
+    paused_at: datetime | None
+    paused_until: datetime | None
     reference: str
     metadata: Mapping[str, str] | None
 
@@ -175,6 +178,7 @@ def described_order(
         promised_by=order.promised_by,
         reference=order.reference,
         metadata=order.metadata or {},
+        pause=Waiting(WaitingFor.OPERATOR, process.paused_until) if process.paused_at else None,
     )
 
 

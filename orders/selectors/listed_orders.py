@@ -43,7 +43,8 @@ ARCHIVED_LINES = """
 STORED_ROWS = f"""
     SELECT page.place, page.order_id, stored.subject, stored.title, stored.currency, stored.total, page.placed_at,
            stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
-           process.goal, process.failure_count, process.complete_by, stored.reference,
+           process.goal, process.failure_count, process.complete_by, process.paused_at, process.paused_until,
+           stored.reference,
            stored.metadata::text AS metadata, last.id AS event_id, last.at AS event_at, wait.kind,
            wait.until, {{lines}} AS lines, {{steps}} AS steps,
            NULL::jsonb AS body, NULL AS reason, NULL::timestamptz AS posted_at
@@ -61,7 +62,8 @@ ARCHIVED_ROWS = """
            archived.total, page.placed_at, ("order" ->> 'inserted_at')::timestamptz,
            ("order" ->> 'promised_by')::timestamptz, process ->> 'workflow', (process ->> 'version')::smallint,
            archived.state, process ->> 'goal', (process ->> 'failure_count')::int,
-           (process ->> 'complete_by')::timestamptz, archived.reference, archived.metadata::text,
+           (process ->> 'complete_by')::timestamptz, NULL::timestamptz, NULL::timestamptz,
+           archived.reference, archived.metadata::text,
            nullif(archived.last_event, 0),
            (events -> -1 ->> 'at')::timestamptz, NULL, NULL, {archived_lines}, {archived_steps}, NULL, NULL, NULL
       FROM page
@@ -72,8 +74,8 @@ ARCHIVED_ROWS = """
 """
 SUBMITTED_ROWS = """
     SELECT page.place, page.order_id, NULL, NULL, NULL, NULL, page.placed_at, submission.changed_at, NULL, NULL, NULL,
-           NULL, submission.goal, NULL, NULL, NULL, NULL, last.id, last.at, NULL, NULL, NULL, NULL, submission.body,
-           submission.reason, submission.posted_at
+           NULL, submission.goal, NULL, NULL, NULL::timestamptz, NULL::timestamptz, NULL, NULL, last.id, last.at,
+           NULL, NULL, NULL, NULL, submission.body, submission.reason, submission.posted_at
       FROM page
      CROSS JOIN LATERAL (
            SELECT goal, body, NULL AS reason, posted_at, posted_at AS changed_at FROM orders_submissionmessage

@@ -34,6 +34,7 @@ LOOKS = 2
 WAITS: Mapping[str, str] = {
     EventKind.STEP_DECLINED: "waits_until",
     **dict.fromkeys((EventKind.AWAITING, EventKind.WAITING, EventKind.STEP_DEFERRED), "until"),
+    EventKind.PAUSED: "until",
     **dict.fromkeys((EventKind.STEP_TIMED_OUT, EventKind.COMPENSATION_TIMED_OUT), "until"),
 }
 """After which events an order waits, and where their detail says until when."""

@@ -41,7 +41,8 @@ LINES = """
 STATEMENT = f"""
     SELECT stored.id, stored.subject, stored.title, stored.currency, stored.total, stored.placed_at,
            stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
-           process.goal, process.failure_count, process.complete_by, stored.reference, stored.metadata::text,
+           process.goal, process.failure_count, process.complete_by, process.paused_at, process.paused_until,
+           stored.reference, stored.metadata::text,
            last.id, last.at,
            {STEPS.format(order_id="stored.id")}, {LINES.format(order_id="stored.id")}
       FROM orders_order AS stored

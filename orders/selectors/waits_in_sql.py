@@ -34,6 +34,9 @@ WAIT = f"""
       FROM (SELECT {URGENCY[WaitingFor.OPERATOR]} AS urgency, NULL::timestamptz AS until
              WHERE process.process_state = '{ProcessState.ERROR}'
              UNION ALL
+            SELECT {URGENCY[WaitingFor.OPERATOR]}, process.paused_until
+             WHERE process.paused_at IS NOT NULL AND process.process_state <> '{ProcessState.ERROR}'
+             UNION ALL
             SELECT urgent.urgency, {_UNTIL}
               FROM orders_stepstate AS step
              CROSS JOIN LATERAL (SELECT {_URGENCY} AS urgency) AS urgent

@@ -17,6 +17,8 @@ ACTS = {
     "step-resubmit": "resubmit",
     "order-retry": "retry now",
     "order-priority": "set priority",
+    "order-pause": "pause",
+    "order-resume": "resume",
     "order-compensate": "compensate",
     "order-edit": "edit order",
     "order-erase": "erase",

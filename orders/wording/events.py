@@ -67,6 +67,8 @@ SENTENCES: Mapping[str, str] = {
     EventKind.EDITED: "{subject} was edited ({fields}){following}{reason}",
     EventKind.HURRIED: "Step {step} will be retried now",
     EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
+    EventKind.PAUSED: "The order was paused{for_time}{reason}",
+    EventKind.RESUMED: "The order was resumed{by_itself}{reason}",
     EventKind.VERSION_CHANGED: "The order was moved from version {before} of its workflow to version {after}{reason}",
     EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
     EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",
@@ -181,6 +183,9 @@ def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
 
 def _deferral(event: EventFacts) -> str:
     """Why a step was handed back: its remote service asks for time, it fails alone, or its agent is unavailable."""
+    cause = event.detail.get("cause")
+    if isinstance(cause, Mapping) and cause.get("code") == "paused":
+        return "Step {step} was taken back before its agent had begun it, because it was paused"
     if event.detail.get("until"):
         return "Step {step} waits {wait}, because its remote service asks for that time{cause}"
     if event.detail.get("counts"):
@@ -213,7 +218,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
     """Returns the parts of a sentence. Optional parts bring their own punctuation, and are empty without a value."""
     detail = event.detail
     limit = retry_limits.backward if event.kind == EventKind.COMPENSATION_TIMED_OUT else retry_limits.forward
-    wait = _wait(event)
+    wait, ends = _wait(event), moment(detail.get("until"))
     return {
         "step": event.step,
         "subject": f"Step {event.step}" if event.step else "The order",
@@ -237,6 +242,8 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "outcome": f" ({detail['outcome']})" if detail.get("outcome") else "",
         "condition": ", because its condition does not hold" if detail.get("condition") is False else "",
         "awaited": _awaited(detail),
+        "for_time": f" for {duration((ends - event.at).total_seconds())}" if ends else "",
+        "by_itself": ", because the time of its pause was over" if ends else "",
         "until": f", for {wait} at most" if detail.get("until") else "",
         "wait_ruling": WAIT_RULINGS.get(str(detail.get("ruling")), ""),
         "ruling": _ruling(event, limit, wait),

@@ -98,7 +98,12 @@ ROOMS = {
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
         *("orders.engine.moving", "orders.engine.results"),
         *("orders.outbox", "orders.access", "orders.business"),
-        *("orders.wording.cancelling", "orders.wording.order_edits", "orders.wording.units"),
+        *(
+            "orders.wording.cancelling",
+            "orders.wording.order_edits",
+            "orders.wording.pauses",
+            "orders.wording.units",
+        ),
         *("orders.webhooks", "sasweb.webhook_signatures"),
     ),
     "orders.outbox": (

@@ -16,7 +16,7 @@ from orders.models import (
     OrderFigures,
 )
 from orders.models.figures import AGES, BUCKETS
-from tests.support.factories import ago, ahead
+from tests.support.factories import ago, ahead, make_order
 
 MINUTE = {"span": "minute", "began": "2026-11-27T03:00Z"}
 NONE: dict[str, Any] = {"placed": 0, "processed": 0, "failed": 0, "cancelled": 0}
@@ -85,6 +85,12 @@ OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
     ),
     ("the_sum_of_an_item_has_a_currency", "a sum of no currency", lambda: item_of_an_action(amount=1)),
     ("the_sum_of_an_item_has_a_currency", "nothing held", lambda: item_of_an_action(is_held=True)),
+    (
+        "only_an_order_that_goes_forward_is_paused",
+        "a paused order that has ended",
+        lambda: make_order(process_state="processed", paused_at=ago(1)),
+    ),
+    ("only_a_pause_ends", "the end of no pause", lambda: make_order(paused_until=ahead(60))),
     (
         "a_snoozed_group_says_who_and_until_when",
         "a snooze of nobody",

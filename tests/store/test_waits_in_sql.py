@@ -74,13 +74,22 @@ def legal_steps() -> list[dict[str, Any]]:
     return [steps[number] for (number,) in fetch(f"SELECT id FROM made WHERE {allowed}")]
 
 
-def insert(orders: list[tuple[tuple[str, str], list[dict[str, Any]]]]) -> None:
-    """Inserts processes in a state and with a goal, each with these steps."""
+def insert(orders: list[tuple[tuple[str, str], list[dict[str, Any]]]], chance: random.Random) -> None:
+    """Inserts processes in a state and with a goal, each with these steps. One in four that may be is paused."""
     processes, steps = [], []
     for (state, goal), own in orders:
         locked = {"locked_by": "scheduler:test", "complete_by": NOON} if state == "processing" else {}
+        is_paused = goal == "complete" and state != "processed" and chance.random() < 0.25
+        pause = {"paused_at": NOON, "paused_until": chance.choice((None, NOON))} if is_paused else {}
         process = OrderProcess(
-            order_id=uuid7(), workflow="bake-cake", version=1, process_state=state, goal=goal, **locked
+            **{
+                "order_id": uuid7(),
+                "workflow": "bake-cake",
+                "version": 1,
+                "process_state": state,
+                "goal": goal,
+            },
+            **(locked | pause),
         )
         processes.append(process)
         steps += [
@@ -110,7 +119,7 @@ def test_sql_and_python_agree_on_every_row_that_the_database_takes() -> None:
         )
         for _ in range(MIXED)
     ]
-    insert(alone + mixed)
+    insert(alone + mixed, chance)
     run("ANALYZE orders_orderprocess, orders_stepstate")
     in_sql = {
         order_id: kind and Waiting(WaitingFor(kind), until)
@@ -121,7 +130,11 @@ def test_sql_and_python_agree_on_every_row_that_the_database_takes() -> None:
     }
     in_python = {
         process.order_id: waiting_of_order(
-            process.process_state, [waiting_of_step(vars(step), process.goal) for step in process.steps.all()]
+            process.process_state,
+            [
+                Waiting(WaitingFor.OPERATOR, process.paused_until) if process.paused_at else None,
+                *(waiting_of_step(vars(step), process.goal) for step in process.steps.all()),
+            ],
         )
         for process in OrderProcess.objects.prefetch_related("steps")
     }

@@ -119,6 +119,8 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         ),
         (event("step_completed", calls=2), "Step bake completed after 2 calls"),
         (event("step_completed", calls=1), "Step bake completed"),
+        (event("paused", "", reason="wrong address"), "The order was paused: wrong address"),
+        (event("resumed", ""), "The order was resumed"),
         (event("priority_set", "", before=5, after=9), "The priority was changed from 5 to 9"),
         (
             event("version_changed", "", before=1, after=2, reason="cakes are iced now"),

@@ -40,7 +40,7 @@ OPERATIONS = ("get", "post", "delete")
 OPTIONAL_BODIES = {
     *("take_alert_group", "snooze_alert_group", "wake_alert_group"),
     *("change_webhook", "lease_messages", "resubmit_step", "resubmit_alert_group", "resume_agent"),
-    *("resubmit_order", "retry_order", "replay_submission", "preview_order_edit"),
+    *("resubmit_order", "retry_order", "resume_order", "replay_submission", "preview_order_edit"),
     *("acknowledge_alert_group", "reopen_alert_group"),
     *("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
     *("unforce_circuit", "retry_outgoing_message", "decline", "withdraw"),

@@ -21,7 +21,7 @@ CUSTOMERS = {"order": {"order_id"}, "shop": {"order_id"}, "account": {"address_i
 """By namespace: what a customer's URLs are about."""
 OPERATORS = {
     *("order-compensate", "order-details", "order-resubmit", "order-retry", "order-priority", "order-erase"),
-    *("order-edit", "order-edit-preview"),
+    *("order-edit", "order-edit-preview", "order-pause", "order-resume"),
 }
 """The API's URLs about orders that customers may not use at all."""
 METHODS = ("get", "head", "post", "put", "patch", "delete")

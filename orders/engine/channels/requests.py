@@ -15,6 +15,7 @@ from orders.vocabulary import ReplyOutcome
 UNCLAIMED_MARGIN = 2.0
 """Seconds before complete-by at which a request that no host has claimed is handed back, or a fifth of its time."""
 NOT_CLAIMED = {"code": "not_claimed", "message": "no agent host was free to take the request in time"}
+PAUSED = {"code": "paused", "message": "an operator paused it before an agent host took the request"}
 
 
 class NewRequest(NamedTuple):
@@ -138,19 +139,40 @@ def hand_back_unclaimed(limit: int, *, by: str, start: int = 0) -> int:
     Requests that a host is claiming at this moment are locked, so they are skipped, and so are those with an id below
     `start`. Returns how many were answered.
     """
-    return run(
-        """
+    due = """
+               AND id >= %(start)s
+               AND complete_by > clock_timestamp()
+               AND complete_by - least(%(margin)s * interval '1 second', (complete_by - posted_at) / 5)
+                   < clock_timestamp()
+             ORDER BY id
+             LIMIT %(limit)s
+    """
+    which = {"start": start, "margin": UNCLAIMED_MARGIN, "limit": limit}
+    return run(_HAND_BACK.format(which=due), {**which, **_deferred(NOT_CLAIMED, by)})
+
+
+def hand_back_of(order_id: UUID, *, by: str) -> int:
+    """Answers the forward requests of an order that no agent host has begun: they are deferred, as it is paused.
+
+    A request that a host is claiming at this moment is locked, so it is skipped: its call is under way. Returns how
+    many were answered.
+    """
+    own = "AND order_id = %(order_id)s AND NOT compensates ORDER BY id"
+    return run(_HAND_BACK.format(which=own), {"order_id": order_id, **_deferred(PAUSED, by)})
+
+
+def _deferred(cause: Mapping[str, str], by: str) -> dict[str, str]:
+    return {"outcome": ReplyOutcome.DEFERRED.value, "cause": json.dumps(cause), "by": by}
+
+
+_HAND_BACK = """
         WITH unclaimed AS MATERIALIZED (
             SELECT id
               FROM orders_agentrequest
              WHERE deliveries = settled_deliveries
                AND (deliveries = 0 OR NOT is_repeat)
-               AND id >= %s
                AND leased_until IS NULL
-               AND complete_by > clock_timestamp()
-               AND complete_by - least(%s * interval '1 second', (complete_by - posted_at) / 5) < clock_timestamp()
-             ORDER BY id
-             LIMIT %s
+               {which}
                FOR UPDATE SKIP LOCKED
         ), handed_back AS (
             DELETE FROM orders_agentrequest
@@ -159,12 +181,10 @@ def hand_back_unclaimed(limit: int, *, by: str, start: int = 0) -> int:
         )
         INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance, seconds,
                                        waited)
-        SELECT order_id, step_id, attempt, compensates, %s, %s::jsonb, 0, %s, 0,
+        SELECT order_id, step_id, attempt, compensates, %(outcome)s, %(cause)s::jsonb, 0, %(by)s, 0,
                round(extract(epoch FROM clock_timestamp() - posted_at)::numeric, 3)
           FROM handed_back
-        """,
-        [start, UNCLAIMED_MARGIN, limit, ReplyOutcome.DEFERRED.value, json.dumps(NOT_CLAIMED), by],
-    )
+"""
 
 
 def set_priority(order_id: UUID, priority: int) -> int:

@@ -16,8 +16,9 @@ from orders.engine.errors import WorkflowError
 from orders.engine.results import types_of
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.scheduler import branching, dispatch
-from orders.engine.scheduler.branched_order import BranchedOrder, Turn
+from orders.engine.scheduler.branched_order import Turn
 from orders.engine.scheduler.compensation import next_compensation_moves
+from orders.engine.scheduler.paused_order import PausedOrder
 from orders.engine.scheduler.progress import (
     ENDED,
     FINISHED,
@@ -38,7 +39,7 @@ from orders.vocabulary import (
 )
 
 
-class OrderPass(BranchedOrder):
+class OrderPass(PausedOrder):
     """First `take` records replies, then `turn` and `advance` decide; the other attributes collect what to write."""
 
     def __init__(
@@ -59,7 +60,7 @@ class OrderPass(BranchedOrder):
 
     def retries_ready(self) -> list[str]:
         """The agents of the steps that may be retried in this pass, at most; one entry for each step."""
-        if self.row.process_state in ENDED:
+        if self.row.process_state in ENDED or self.rests:
             return []
         return [
             step.agent
@@ -86,7 +87,8 @@ class OrderPass(BranchedOrder):
 
     def turn(self, now: datetime) -> None:
         """Decides whether the order is compensated from now on. Comes before the recall, which depends on it."""
-        if self._is_open(now) and self._failed_compensation is None:
+        self._end_pause(now)
+        if not self.rests and self._is_open(now) and self._failed_compensation is None:
             self._next = self._moves(now)
             if self._next.decision is Decision.COMPENSATE:
                 self._compensate(None, Reason.CUSTOMER_DID_NOT_RESOLVE)
@@ -98,7 +100,8 @@ class OrderPass(BranchedOrder):
         return moves is not None and any(branching.asks(step, declared) for step, declared in moves.start)
 
     def advance(self, now: datetime, take_credit: dispatch.TakeCredit = dispatch.unlimited) -> None:
-        """Decides what comes next. An order that has ended, or is past its complete-by time, starts nothing (C8).
+        """Decides what comes next. An order that has ended, is past its complete-by time (C8) or is paused starts
+        nothing.
 
         A step for which `take_credit` has no credit waits for its agent.
         """
@@ -121,6 +124,9 @@ class OrderPass(BranchedOrder):
         if self._next is None:
             self.turn(now)
         moves = self._next or self._moves(now)
+        if self.rests and moves.decision in (Decision.CONTINUE, Decision.COMPENSATE):
+            self._rest(moves, now)
+            return
         if moves.decision is Decision.FINISH:
             self._finish()
         elif moves.decision is Decision.FAIL:
@@ -225,6 +231,17 @@ class OrderPass(BranchedOrder):
             )
         else:
             raise WorkflowError("no step is under way, waits or can be started")
+
+    def _rest(self, moves: Moves, now: datetime) -> None:
+        """Starts nothing, since the order is paused. What is under way is awaited, and its answer recorded."""
+        until = self.row.rest_until(now)
+        for step in list(self.steps.values()):
+            if step.wanted_since is not None and step.complete_by is None:
+                self.steps[step.name] = step._replace(wanted_since=None)  # its patience begins anew
+        if any(step.complete_by and step.state != StepStatus.AWAITING for step in self.steps.values()):
+            self._hold(until, now)
+        else:
+            self.row = self.row._replace(process_state=ProcessState.PENDING, locked_by=None, not_before=until)
 
     def _await(self, step: StepRow, declared: Step, now: datetime) -> StepRow | None:
         """Parks a step that waits for something other than an agent. Returns it; None if its delay is over."""

@@ -155,7 +155,7 @@ def edit_request(step: StepRow, changes: Json, *, keep_original: bool) -> None:
 
 
 def write_processes(processes: Sequence[ProcessRow]) -> None:
-    """Writes processes."""
+    """Writes processes. An order that is compensated or has ended is no longer paused, whoever writes it."""
     if not processes:
         return
     send(
@@ -171,12 +171,15 @@ def write_processes(processes: Sequence[ProcessRow]) -> None:
                not_before = v.not_before,
                started_at = v.started_at,
                announced = v.announced,
+               paused_at = CASE WHEN v.goal = 'complete' AND v.process_state <> 'processed' THEN v.paused_at END,
+               paused_until = CASE WHEN v.goal = 'complete' AND v.process_state <> 'processed'
+                                   THEN v.paused_until END,
                finished_at = CASE WHEN v.process_state IN ('processed', 'compensated')
                                   THEN clock_timestamp() END
           FROM json_to_recordset(%(rows)s::json)
             AS v(order_id uuid, goal text, process_state text, locked_by text, complete_by timestamptz,
                  failure_count int, overruns int, priority smallint, not_before timestamptz,
-                 started_at timestamptz, announced boolean)
+                 started_at timestamptz, announced boolean, paused_at timestamptz, paused_until timestamptz)
          WHERE p.order_id = v.order_id
            AND p.order_id = ANY(%(ids)s::uuid[])  -- otherwise all of a small table is read, and joined
         """,

@@ -206,16 +206,16 @@ class Supervisor:
             if finding.workflow.step_of(step.name).waits_for is not None:
                 self._examine_wait(finding, step)
                 continue
-            # What was handed back and is still in flight counts, since the agent works for other orders.
+            # What was handed back and is in flight counts, as the agent works for others; of a paused order, nothing.
             counts = step.agent not in unavailable or step.answered == step.attempt
-            self._examine_step(finding, step, now, counts)
+            self._examine_step(finding, step, now, counts and row.paused_at is None)
         if finding.row.goal != row.goal:
             # The remedy of one step is to compensate the order, which also covers the failures of the others.
             finding.failed = None
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding
-        if has_overrun(row, now):
+        if (overran := has_overrun(row, now)) and row.paused_at is None:
             row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
             finding.events.append(self._event(row, EventKind.ORDER_OVERRAN, None, overruns=row.overruns))
             if row.overruns >= self._config.rules.threshold and finding.failed is None:
@@ -227,7 +227,7 @@ class Supervisor:
                 for step in steps
                 if step.waiting_since is not None and step not in overdue
             ]
-        elif overdue or row is not finding.row:
+        elif overdue or overran:
             finding.row = self._back_to_pending(finding, row, now)
         return finding
 

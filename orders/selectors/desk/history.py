@@ -95,6 +95,7 @@ class _Order:
     queued: bool = True
     stopped: bool = False
     ended: bool = False
+    paused: bool = False
     compensating: bool = False
     unanswered: set[str] = field(default_factory=set)
     in_flight: dict[str, str] = field(default_factory=dict)
@@ -119,8 +120,11 @@ class _Order:
                 self.queued, self.stopped = True, False
             case EventKind.RESUBMITTED | EventKind.COMPENSATION_REQUESTED:
                 self.stopped = self.ended = False
+                self.paused = self.paused and event.kind == EventKind.RESUBMITTED
                 self.compensating |= event.kind == EventKind.COMPENSATION_REQUESTED
                 self.waits = {}
+            case EventKind.PAUSED | EventKind.RESUMED:
+                self.paused = event.kind == EventKind.PAUSED
             case EventKind.PAID_AGAIN | EventKind.HURRIED:
                 self.waits.pop(event.step, None)
             case EventKind.STEP_SKIPPED | EventKind.SETTLED_DONE | EventKind.SETTLED_COMPENSATED:
@@ -169,6 +173,8 @@ class _Order:
             return Cause.COMPLETE_BY, " and ".join(sorted(self.given_up)), None
         if self.in_flight:
             return Cause.AGENTS, " and ".join(sorted(set(self.in_flight.values()))), None
+        if self.paused:
+            return Cause.OPERATOR, "", None
         if self.for_agents:
             return Cause.UNAVAILABLE, " and ".join(sorted(set(self.for_agents.values()))), None
         for cause in (Cause.BACKOFF, Cause.CUSTOMER):

@@ -178,6 +178,8 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None, reason: 
         if step is not None and find_step(steps, step) is None:
             return refused(f"The order has no step {step!r}.")
         now = database_now()
+        if row.is_paused(now):
+            return refused("The order is paused. Resume it first.")
         waits = [
             candidate
             for candidate in steps
