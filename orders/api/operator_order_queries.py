@@ -11,11 +11,12 @@ from orders.api.fields import Choice, Choices, Digits, NumberCursor, OneLine, Or
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
 from orders.selectors.desk.compensation import UNFINISHED
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, OrderFilter
-from orders.selectors.desk.query import LONGEST_QUERY, QueryError, parse
+from orders.selectors.desk.query import LONGEST_QUERY, QueryError
 from orders.selectors.desk.query_fields import FIELDS
 from orders.selectors.desk.standing import StandingKind
 from orders.selectors.paging import Position, read_position
 from orders.vocabulary import ProcessState
+from orders.wording.queries import read_query
 
 STANDINGS = dict(zip(enumerations.STANDINGS, StandingKind, strict=True))
 ARCHIVED = "archived-"
@@ -75,7 +76,7 @@ class OrderFilterQuery(Strict):
 def readable(query: str) -> str:
     """The query. Raises `ValidationError`, which names the word that cannot be read."""
     try:
-        parse(query)
+        read_query(query)
     except QueryError as error:
         raise serializers.ValidationError(str(error)) from error
     return query

@@ -25,9 +25,10 @@ from orders.engine.runtime.text import first_line
 from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
 from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
-from orders.selectors.desk.query import QueryError, parse
+from orders.selectors.desk.query import QueryError
 from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import NoSuchOrderError
+from orders.wording.queries import read_query
 
 DONE, REFUSED, MISUSED, NOTHING = 0, 1, 2, 3
 EXIT_CODES = {ResultStatus.DONE: DONE, ResultStatus.REFUSED: REFUSED, ResultStatus.ALREADY: NOTHING}
@@ -51,7 +52,7 @@ class Stop(Exception):
 def readable_query(query: str) -> str:
     """The query of the list of orders. Raises `Stop` if it cannot be read, naming the word."""
     try:
-        parse(query)
+        read_query(query)
     except QueryError as error:
         raise Stop(str(error)) from error
     return query

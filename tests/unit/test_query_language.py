@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.selectors.desk.filters import OrderFilter
+from orders.selectors.desk.filters import OrderFilter, describe
 from orders.selectors.desk.query import Condition, Query, QueryError, parse
 from orders.selectors.desk.query_fields import ALIASES, FIELDS
 from orders.selectors.desk.query_values import (
@@ -74,6 +74,10 @@ def test_whatever_is_written_is_read_or_refused_and_what_is_read_stays_the_same(
         "12:30",
         "-5",
         "'; drop table",
+        "sun and moon",
+        "SUN AND MOON",
+        "not found (twice)",
+        "a | b",
     ],
 )
 def test_plain_words_are_what_they_always_were(text: str) -> None:
@@ -116,6 +120,13 @@ def test_the_former_names_of_the_filters_are_fields() -> None:
         ("agent:mail,", "agent:", "Say which"),
         ('title:"tidal', '"tidal', "Close the quotation marks."),
         ('"a"b', '"a"', "Put a space after"),
+        ("tidal OR sun", "OR", "To search for the word itself, put it in quotation marks."),
+        ("state:error or agent:mail", "or", "Separate alternatives of one field with commas"),
+        ("state:error || agent:mail", "||", "Separate alternatives of one field with commas"),
+        ("state:error AND agent:mail", "AND", "Leave it out"),
+        ("state:error not agent:mail", "not", "Put - before"),
+        ("(state:error tidal", "(state:error", "no brackets"),
+        ("stat:error", "stat:", "Did you mean state?"),
     ],
 )
 def test_a_word_that_cannot_be_read_is_named_with_what_may_stand_there(
@@ -177,3 +188,38 @@ def test_times_are_those_of_the_installations_zone() -> None:
     assert read_until("yesterday", now=now, zone=zone) == midnight
     assert read_ages("<2h") == (None, timedelta(hours=2))
     assert read_ages("2h") == (timedelta(hours=2), None)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", "all orders"),
+        ("tidal -waiting:anything", "orders matching tidal, that do not wait"),
+        ("-waiting:carrier,mail", "orders that do not wait for carrier or mail"),
+        ("state:error -agent:mail", "orders in state error, not at agent mail"),
+        (
+            "owner:olga -acknowledged:olga",
+            "orders with an alert that olga owns, without an alert that olga has acknowledged",
+        ),
+        ("total:>200 -total:200..300EUR", "orders with a total over 200, without a total of 200 to 300EUR"),
+        ("failures:1 failures:>2", "orders with 1 failure, with more than 2 failures"),
+        ("priority:>=5 attempts:..3", "orders of priority at least 5, with at most 3 attempts at a step"),
+        ("since:2h until:yesterday", "orders placed since 2h ago, placed until yesterday"),
+        (
+            "-since:2026-11-01 placed:2026-11..today",
+            "orders placed before 2026-11-01, placed from 2026-11 to today",
+        ),
+        ("age:2h age:<1d age:1h..2h", "orders older than 2h, younger than 1d, between 1h and 2h old"),
+        ("-archived:no promise:late", "orders in the archive, later than promised"),
+        ("standing:compensation_failed", "orders with standing compensation failed"),
+        ("state:eror", "no orders, because the query cannot be read"),
+    ],
+)
+def test_a_query_is_said_in_plain_words(query: str, words: str) -> None:
+    assert describe(OrderFilter(q=query)) == words
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_each_field_has_words(name: str, sign: str) -> None:
+    assert describe(OrderFilter(q=sign + FIELDS[name].example)).startswith("orders ")

@@ -12,13 +12,16 @@ from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.console.forms.ranges import Minute
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
-from orders.selectors.desk.query import LONGEST_QUERY, QueryError, parse
+from orders.selectors.desk.query import LONGEST_QUERY, QueryError
 from orders.selectors.desk.query_values import BadValueError, read_age
 from orders.wording.acts import act_label
+from orders.wording.queries import check_name, read_query
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import ORDER_STATES, Pill
 
 ANY = ("", "any")
+NAMED = {"workflow": "workflow", "step": "step", "agent": "agent", "waiting": "waiting", "code": "error"}
+"""The fields that take a name of this installation, and what the query language calls them."""
 
 
 def _choices(pills: Mapping[Any, Pill]) -> list[tuple[str, Any]]:
@@ -101,7 +104,7 @@ class OrderFilterForm(forms.Form):
         """Takes a query. Its free words are an email, an order ID or a part of one, a total, or words."""
         text: str = self.cleaned_data["q"]
         try:
-            query = parse(text)
+            query = read_query(text)
         except QueryError as error:
             raise ValidationError(str(error)) from error
         if 0 < len(query.text) < LEAST_WORDS:
@@ -110,6 +113,17 @@ class OrderFilterForm(forms.Form):
                 params={"least": LEAST_WORDS, "digits": LEAST_PART},
             )
         return text
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses names that nothing here has."""
+        for name, field in NAMED.items():
+            value = self.cleaned_data.get(name, "")
+            try:
+                if value and value != NOTHING_DONE:
+                    check_name(field, value)
+            except QueryError as error:
+                self.add_error(name, str(error))
+        return self.cleaned_data
 
     def clean_older(self) -> str:
         """Takes an age such as 30m."""

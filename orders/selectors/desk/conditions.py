@@ -28,7 +28,7 @@ STATE_OF = {
 }
 """The standings that follow from a process's own row."""
 OF_STEPS = ("step", "agent", "waiting")
-OF_ALERTS = ("error", "owner")
+OF_ALERTS = ("error", "owner", "acknowledged")
 WHEN = ("since", "until", "placed", "age")
 """The fields that are about when an order was placed, by which lists are ordered."""
 
@@ -140,6 +140,8 @@ def _of(condition: Condition, state: str, now: datetime) -> Q | None:
         case "error":
             return _has_alert(code__in=values)
         case "owner":
+            return _has_alert(group__owner__username__in=values)
+        case "acknowledged":
             return _has_alert(group__acknowledged_by__in=values)
         case "workflow":
             return Q(workflow__in=values)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from orders.selectors.desk.query import Condition, Query, QueryError, parse
 from orders.selectors.desk.query_fields import ANYTHING
+from orders.selectors.desk.query_phrases import phrase
 
 LEAST_PART = 4
 """The fewest digits of a part of an order's id; with eight it is also searched for at the beginning."""
@@ -139,37 +140,11 @@ class OrderFilter:
 NAMES = tuple(field.name for field in fields(OrderFilter) if field.compare)
 
 
-_PHRASES = {
-    "state": "in state {}",
-    "standing": "with standing {}",
-    "workflow": "of workflow {}",
-    "step": "at step {}",
-    "agent": "at agent {}",
-    "error": "with an open alert {}",
-    "age": "older than {}",
-    "priority": "of priority {}",
-    "waiting": "that wait for {}",
-}
-"""Of the others the condition itself is said."""
-
-
 def describe(order_filter: OrderFilter) -> str:
     """Which orders the filter selects, for people: "orders in state error, at step create-shipment"."""
+    if order_filter.is_impossible:
+        return "no orders, because the query cannot be read"
     query = order_filter.parsed
     parts = [f"matching {query.text}"] if query.text else []
-    parts += [_phrase(condition) for condition in query.conditions]
+    parts += [phrase(condition) for condition in query.conditions]
     return "orders {which}".format(which=", ".join(parts)) if parts else "all orders"
-
-
-def _phrase(condition: Condition) -> str:
-    if condition.name not in _PHRASES or (
-        condition.name in ("age", "priority") and not condition.values[0].isalnum()
-    ):
-        return f"with {condition}"
-    if condition.values == (ANYTHING,):
-        phrase = "that wait"
-    else:
-        phrase = _PHRASES[condition.name].format(" or ".join(condition.values))
-    if condition.name == "standing":
-        phrase = phrase.replace("_", " ")
-    return f"not {phrase}" if condition.negated else phrase

@@ -3,13 +3,15 @@
 A query is conditions and free words, in any order. A condition is the name of a field, a colon and a value; with commas
 between several values, one of them will do, and with `-` before it, it must not be met. A value with spaces, commas or
 quotation marks stands in quotation marks, in which `\\"` and `\\\\` stand for `"` and `\\`. All conditions must be met.
+There is no OR of conditions on different fields, and no brackets: both are errors that say so, not words to look for.
 `parse(str(query))` is the query.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orders.selectors.desk.query_fields import ALIASES, FIELDS
+from orders.selectors.desk.query_fields import ALIASES, FIELDS, meant
 from orders.selectors.desk.query_values import BadValueError
 
 LONGEST_QUERY = 500
@@ -22,6 +24,14 @@ _WORD = re.compile(r"\S+")
 _ITEM = re.compile(r"[^\s,]+")
 _ESCAPE = re.compile(r'\\(["\\])')
 _PLAIN = re.compile(r'[^\s,"]+')
+_BRACKET = re.compile(r"-?\(+-?[A-Za-z][A-Za-z_]*:")
+_OPERATORS = {
+    "or": "Separate alternatives of one field with commas, as in state:error,pending. Search for each of other "
+    "alternatives by itself.",
+    "and": "Leave it out: all conditions must be met.",
+    "not": "Put - before the condition that must not be met, as in -state:processed.",
+}
+_SIGNS = {"|": "or", "||": "or", "&": "and", "&&": "and"}
 
 
 class QueryError(Exception):
@@ -72,23 +82,49 @@ def parse(text: str) -> Query:
     """Reads a query. Raises `QueryError`."""
     conditions: list[Condition] = []
     words: list[str] = []
+    tokens: list[str | None] = []
     at, is_quoted = _skip(text, 0), False
     while at < len(text):
         if match := _FIELD.match(text, at):
             condition, at = _read_condition(text, match)
             conditions.append(condition)
+            tokens.append(None)
         elif text[at] == '"':
             word, at = _read_quoted(text, at)
             words.append(word)
+            tokens.append("")
             is_quoted = True
         else:
             match = _WORD.match(text, at)
             assert match is not None  # something other than a space stands there
             words.append(match[0])
+            tokens.append(match[0])
             at = match.end()
         at = _skip(text, at)
+    _refuse_operators(tokens)
     is_plain = not conditions and not is_quoted
     return Query(conditions=tuple(conditions), text=text.strip() if is_plain else " ".join(words).strip())
+
+
+def _refuse_operators(tokens: Sequence[str | None]) -> None:
+    """Raises `QueryError` for a word that other languages take for an operator. None stands for a condition, and an
+    empty word for one in quotation marks."""
+    for at, word in enumerate(tokens):
+        if not word:
+            continue
+        if _BRACKET.match(word):
+            raise QueryError(
+                "The query language has no brackets. Put a word that begins with one in quotation marks.",
+                word=word,
+            )
+        name = _SIGNS.get(word, word.lower())
+        is_beside = None in (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])
+        if name in _OPERATORS and (word == "OR" or is_beside or (word.isupper() and None in tokens)):
+            raise QueryError(
+                f"The query language has no “{word}”. {_OPERATORS[name]} To search for the word itself, put it in "
+                "quotation marks.",
+                word=word,
+            )
 
 
 def _skip(text: str, at: int) -> int:
@@ -103,7 +139,7 @@ def _read_condition(text: str, match: re.Match[str]) -> tuple[Condition, int]:
     field = FIELDS.get(name)
     if field is None:
         raise QueryError(
-            f"There is no field “{match[2]}”. There are {', '.join(FIELDS)}. "
+            f"There is no field “{match[2]}”. {meant(written, FIELDS)}There are {', '.join(FIELDS)}. "
             f"To search for a word with a colon, put it in quotation marks.",
             word=match[0],
             allowed=tuple(FIELDS),
@@ -153,8 +189,13 @@ def _quoted(value: str) -> str:
 def _as_words(text: str, *, is_alone: bool) -> str:
     """Free words as they can be written, in quotation marks if they would be read as something else."""
     words = re.split(r"\s+", text)
-    is_plain = not any(word.startswith('"') or _FIELD.match(word) for word in words)
+    is_plain = not any(_is_special(word, is_alone=is_alone) for word in words)
     return text if is_plain and (is_alone or " ".join(words) == text) else _whole(text)
+
+
+def _is_special(word: str, *, is_alone: bool) -> bool:
+    is_operator = word == "OR" or (not is_alone and _SIGNS.get(word, word.lower()) in _OPERATORS)
+    return bool(is_operator or word.startswith('"') or _FIELD.match(word) or _BRACKET.match(word))
 
 
 def _whole(text: str) -> str:

@@ -3,9 +3,10 @@
 docs/operations.md has them as a table, and `tests/architecture` compares both.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any
 
 from orders.selectors.desk.query_values import (
@@ -38,11 +39,20 @@ class Field:
     several: bool = True
 
 
+def meant(word: str, names: Iterable[str], *, before: str = "") -> str:
+    """A question whether the most alike of these names was meant, and a space; empty if none is alike."""
+    written = {name.lower(): name for name in names}
+    alike = get_close_matches(word.lower(), list(written), n=1)
+    return f"Did you mean {before}{written[alike[0]]}? " if alike else ""
+
+
 def _choice(help_text: str, example: str, names: Sequence[str]) -> Field:
+    own = example.partition(":")[0] + ":"
+
     def read(value: str) -> str:
         name = value.lower().replace(" ", "_").replace("-", "_")
         if name not in names:
-            raise BadValueError(f"Choose from {', '.join(names)}.")
+            raise BadValueError(f"{meant(name, names, before=own)}Choose from {', '.join(names)}.")
         return name
 
     return Field(help=help_text, example=example, read=read, allowed=tuple(names))
@@ -96,7 +106,8 @@ FIELDS: Mapping[str, Field] = {
         help=f"that wait for this agent, or for {ANYTHING}", example="waiting:carrier", read=_waiting
     ),
     "error": _word("with an open alert of this error code", "error:declined"),
-    "owner": _word("whose open alert this operator has acknowledged", "owner:olga"),
+    "owner": _word("with an open alert whose cause this operator owns", "owner:olga"),
+    "acknowledged": _word("with an open alert that this operator has acknowledged", "acknowledged:olga"),
     "workflow": _word("of this workflow; unfinished, unless a state is named", "workflow:fulfil-order"),
     "priority": _measured("unfinished, of this priority", "priority:>5", read_numbers),
     "failures": _measured("with so many failures", "failures:>2", read_numbers),

@@ -243,14 +243,14 @@ def _is_counted(order_filter: OrderFilter) -> bool:
 
 def quick_count(order_filter: OrderFilter, *, now: datetime) -> int | None:
     """The same for a page that must be quick: also None if steps or alerts would have to be looked up."""
-    if order_filter.conditions("step", "agent", "error", "owner"):
+    if order_filter.conditions("step", "agent", *conditions.OF_ALERTS):
         return None
     return count(order_filter, now=now)
 
 
 def most_counted(order_filter: OrderFilter) -> int:
     """Where counting the orders of this filter stops."""
-    is_looked_up = order_filter.conditions("step", "agent", "waiting", "error", "owner")
+    is_looked_up = order_filter.conditions("step", "agent", "waiting", *conditions.OF_ALERTS)
     return MOST_LOOKED_UP if is_looked_up else MOST_COUNTED
 
 
