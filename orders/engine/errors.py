@@ -13,7 +13,6 @@
 `orders.agents.answers.classify` maps HTTP answers and exceptions to faults.
 """
 
-
 from collections.abc import Mapping
 from typing import Any
 
