@@ -13,12 +13,13 @@ from urllib.parse import unquote, urlencode, urlsplit
 
 from orders.agents.answers import classify as classify
 from orders.agents.answers import read_error, read_object, retry_after_seconds
+from orders.agents.exchange import exchange
 from orders.agents.tls import client_tls
 from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
-from orders.engine.errors import Refused, Transient, Unresolved
+from orders.engine.errors import Fault, Refused, Transient, Unresolved
 
 if TYPE_CHECKING:
-    from orders.agents.connections import Connections
+    from orders.agents.connections import Answer, Connections
 
 CALL_TIMEOUT = 5.0
 """Seconds that one call may take, from waiting for a connection to the last byte of the answer. A step's complete-by
@@ -138,6 +139,20 @@ class Remote:
 
     async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         answer = await self._open().call(method, f"{self._base_url}/{path}", **options)
+        try:
+            return self._read(answer)
+        except Fault as fault:
+            fault.exchange = exchange(
+                method=method,
+                path=f"/{path}",
+                sent={**self._headers, **options.get("headers", {})},
+                status=answer.status,
+                answered=answer.headers,
+                secrets=[secret.decode() for secret in self._secrets],
+            )
+            raise
+
+    def _read(self, answer: "Answer") -> dict[str, Any]:
         if not 200 <= answer.status < 300:
             raise classify(
                 answer.status,

@@ -1,24 +1,20 @@
 """The chart of an order's steps over time, as coordinates of an SVG that a template draws. A table shows the same
 data.
 
-The time axis is linear, except that a long stretch without events is cut short and marked as cut.
+The time axis is true to scale. What is too short to be seen is seen by showing a shorter span of time.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orders.selectors.desk.timeline import AttemptOutcome, Lane, Span, SpanKind
+from orders.console.time_span import SHORTEST, TimeSpan
+from orders.selectors.desk.timeline import CUSTOMER, AttemptOutcome, Lane, Span, SpanKind
 from orders.wording.events import AWAITED
-from orders.wording.units import duration
 
 LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
 """The left edge of the axis (step names go before it), the whole width, and the heights of the top margin, a row and a
 bar, in units of the SVG."""
-CUT_SHARE = 0.35
-"""A stretch without events is cut if it is a larger share of the whole time than this,"""
-CUT_TO = 0.12
-"""and then takes this share of the width."""
 LEAST = 3.0
 """The smallest width of a bar. A call of a few milliseconds would otherwise be invisible."""
 TONES = {
@@ -45,14 +41,49 @@ LEGEND = {
 """What each tone means. Those of the waits and of what was handed back are patterns, which need no colour."""
 
 
+MARKS_APART = 100.0
+"""The least distance of two labels of the axis."""
+STEPS = (
+    *(
+        0.001,
+        0.002,
+        0.005,
+        0.01,
+        0.02,
+        0.05,
+        0.1,
+        0.2,
+        0.5,
+        1,
+        2,
+        5,
+        10,
+        15,
+        30,
+        60,
+        120,
+        300,
+        600,
+        900,
+        1_800,
+    ),
+    *(3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000, 31_536_000),
+)
+"""How many seconds may lie between two marks of the axis."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A span as a bar. `tone` is one of `LEGEND`; `awaited` says what was awaited from outside."""
+    """A span as a bar, as far as it is shown. `tone` is one of `LEGEND`; `awaited` says what was awaited from outside.
+
+    `since` is when it began and `seconds` how long all of it lasted.
+    """
 
     x: float
     width: float
     tone: str
     span: Span
+    since: float
     seconds: float
     awaited: str = ""
 
@@ -70,17 +101,18 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A labelled point on the axis, `seconds` after the start. `cut` is how many seconds are left out before it."""
+    """A labelled point on the axis, `seconds` after the order was placed."""
 
     x: float
     seconds: float
-    cut: float | None = None
+    label: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """The whole chart. `legend` explains the tones that occur in it."""
+    """The whole chart of one `span`. `legend` explains the tones that occur in it."""
 
+    span: TimeSpan
     width: int
     height: int
     left: int
@@ -92,84 +124,82 @@ class Chart:
 
 
 class _Axis:
-    """The time axis: maps the moments of a chart to x-coordinates."""
+    """The time axis: maps seconds since the order was placed to x-coordinates."""
 
-    def __init__(self, moments: Sequence[datetime]) -> None:
-        self._moments = sorted(set(moments))
-        gaps = [
-            (after - before).total_seconds()
-            for before, after in zip(self._moments, self._moments[1:], strict=False)
-        ]
-        whole = sum(gaps) or 1.0
-        self.cuts = {i for i, gap in enumerate(gaps) if gap > CUT_SHARE * whole and gap > 5 and len(gaps) > 2}
-        room = WIDTH - LEFT - 12
-        even = sum(gap for i, gap in enumerate(gaps) if i not in self.cuts)
-        for_even = room * (1 - CUT_TO * len(self.cuts))
-        self._at = [float(LEFT)]
-        for i, gap in enumerate(gaps):
-            share = CUT_TO * room if i in self.cuts else for_even * gap / (even or 1.0)
-            self._at.append(self._at[-1] + share)
-        self._gaps = gaps
+    def __init__(self, span: TimeSpan, began: datetime) -> None:
+        self._span, self._began = span, began
+        self._room = WIDTH - LEFT - 12
 
-    def x(self, at: datetime) -> float:
-        """Returns the coordinate of one of the moments."""
-        return round(self._at[self._moments.index(at)], 1)
+    def since(self, at: datetime) -> float:
+        """How many seconds after the order was placed this was."""
+        return (at - self._began).total_seconds()
+
+    def shows(self, begins: float, ends: float) -> bool:
+        """Whether any of a stretch is within what is shown."""
+        return begins <= self._span.ends and ends >= self._span.begins
+
+    def x(self, seconds: float) -> float:
+        """The coordinate of a moment; that of the edge if it is not within what is shown."""
+        shown = min(max(seconds, self._span.begins), self._span.ends)
+        return round(LEFT + self._room * (shown - self._span.begins) / self._span.seconds, 1)
 
     def marks(self) -> list[Mark]:
-        """Returns points of the axis that are far enough apart to be labelled, every cut, and the end."""
-        marks: list[Mark] = []
-        for i, at in enumerate(self._moments):
-            cut = self._gaps[i - 1] if i and i - 1 in self.cuts else None
-            x = round(self._at[i], 1)
-            is_last = i == len(self._moments) - 1
-            if not marks or cut is not None or x - marks[-1].x >= 90 or is_last:
-                if marks and cut is None and x - marks[-1].x < 60:
-                    if not is_last or marks[-1].cut is not None or len(marks) == 1:
-                        continue
-                    marks.pop()  # the end matters more than a mark that it would overlap
-                if (
-                    marks
-                    and cut is None
-                    and not is_last
-                    and duration(self._since(at)) == duration(marks[-1].seconds)
-                ):
-                    continue  # a second mark with the same label says nothing
-                marks.append(Mark(x=x, seconds=self._since(at), cut=cut))
-        last = len(marks) - 1
-        if (
-            last > 0
-            and marks[last].cut is None
-            and duration(marks[last].seconds) == duration(marks[last - 1].seconds)
-        ):
-            marks.pop(last - 1)
-        return marks
-
-    def _since(self, at: datetime) -> float:
-        return (at - self._moments[0]).total_seconds()
+        """Round moments, far enough apart to be labelled."""
+        most = max(1, int(self._room / MARKS_APART))
+        step = next((step for step in STEPS if self._span.seconds / step <= most), self._span.seconds)
+        first = -int(-self._span.begins // step)
+        numbers = range(first, int(self._span.ends / step) + 1)
+        return [Mark(x=self.x(n * step), seconds=n * step, label=mark_label(n * step, step)) for n in numbers]
 
 
-def draw(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> Chart | None:
-    """Draws the chart. Returns None if no step has started."""
+def mark_label(seconds: float, step: float) -> str:
+    """A moment of the axis, as exact as the marks are apart: 0.25 s, 12 s, 1:05, 2:03:30, 3 d 04:00:00."""
+    places = 0 if step >= 1 else 1 if step >= 0.1 else 2 if step >= 0.01 else 3
+    if seconds < 60:
+        return f"{seconds:.{places}f} s"
+    minutes, rest = divmod(round(seconds, 3), 60)
+    width = places + 3 if places else 2
+    hours, minutes = divmod(int(minutes), 60)
+    days, hours = divmod(hours, 24)
+    clock = (
+        f"{minutes}:{rest:0{width}.{places}f}"
+        if not (hours or days)
+        else f"{minutes:02d}:{rest:0{width}.{places}f}"
+    )
+    if days:
+        return f"{days} d" if not (hours or minutes or rest) else f"{days} d {hours:02d}:{clock}"
+    return f"{hours}:{clock}" if hours else clock
+
+
+def whole_span(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> TimeSpan:
+    """The time from when the order was placed until now or, if nothing goes on, until the last of its stretches."""
+    ends = max([until, *(span.ends for lane in lanes for span in lane.spans)])
+    return TimeSpan(begins=0.0, ends=max((ends - began).total_seconds(), SHORTEST))
+
+
+def draw(lanes: Sequence[Lane], *, began: datetime, span: TimeSpan) -> Chart | None:
+    """Draws what happened in a span. Returns None if no step has started."""
     if not any(lane.spans for lane in lanes):
         return None
-    until = max([until, *(span.ends for lane in lanes for span in lane.spans)])
-    began = min([began, *(span.begins for lane in lanes for span in lane.spans)])
-    moments = [began, until]
-    moments += [at for lane in lanes for span in lane.spans for at in (span.begins, span.ends)]
-    axis = _Axis(moments)
+    axis = _Axis(span, began)
     rows = [
         Row(
             y=TOP + ROW * number,
             text=TOP + ROW * number + BAR - 3,
             lane=lane,
-            bars=[_bar(span, axis) for span in lane.spans],
-            ticks=[axis.x(at) for at in lane.ticks if at in moments],
+            bars=[
+                _bar(stretch, axis)
+                for stretch in lane.spans
+                if axis.shows(axis.since(stretch.begins), axis.since(stretch.ends))
+            ],
+            ticks=[axis.x(axis.since(at)) for at in lane.ticks if axis.shows(axis.since(at), axis.since(at))],
         )
         for number, lane in enumerate(lanes)
     ]
     bottom = TOP + ROW * len(rows)
     tones = {bar.tone for row in rows for bar in row.bars}
     return Chart(
+        span=span,
         width=WIDTH,
         height=bottom + 24,
         left=LEFT,
@@ -182,13 +212,19 @@ def draw(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> Chart | 
 
 
 def _bar(span: Span, axis: _Axis) -> Bar:
-    x, end = axis.x(span.begins), axis.x(span.ends)
-    width = end - x if span.kind is SpanKind.WAIT else max(end - x, LEAST)
+    since, until = axis.since(span.begins), axis.since(span.ends)
+    x, end = axis.x(since), axis.x(until)
+    width = max(end - x, LEAST)
     return Bar(
         x=min(x, WIDTH - 12 - LEAST),
         width=round(width, 1),
         tone=WAITS.get(span.kind) or TONES[span.outcome],
         span=span,
-        seconds=(span.ends - span.begins).total_seconds(),
-        awaited=AWAITED.get(span.awaits, "an answer") if span.awaits else "",
+        since=since,
+        seconds=until - since,
+        awaited=_awaited(span.awaits) if span.awaits else "",
     )
+
+
+def _awaited(kind: str) -> str:
+    return "the customer" if kind == CUSTOMER else AWAITED.get(kind, "an answer")

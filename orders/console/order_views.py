@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from orders.access.levels import operators
-from orders.console import order_chart, order_query
+from orders.console import order_chart, order_query, time_span
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import FoldedFiltersForm, OrderFilterForm
@@ -39,7 +39,7 @@ from orders.selectors.logged_requests import orders_of_request, requests_about, 
 from orders.services import audit
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
-from orders.vocabulary import Goal
+from orders.vocabulary import FINISHED_STATES, Goal, ProcessState
 from orders.wording import standings
 from orders.wording.cancelling import cancel_words
 from orders.wording.events import error_text, event_entry
@@ -193,7 +193,12 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     until = detail.order.finished_at if detail.order and detail.order.finished_at else at
     shows_all = request.GET.get("events") == "all"
     events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
-    lanes = timeline.lanes(detail.steps, detail.events, now=at)
+    is_stopped = detail.order is not None and detail.order.state in (*FINISHED_STATES, ProcessState.ERROR)
+    goal = detail.order.goal if detail.order else Goal.COMPLETE
+    lanes = timeline.lanes(detail.steps, detail.events, now=at, goal=goal, is_stopped=is_stopped)
+    last = detail.events[-1].at if detail.events else detail.began
+    whole = order_chart.whole_span(lanes, began=detail.began, until=min(until, last) if is_stopped else at)
+    span = time_span.read_span(request.GET.get("from", ""), request.GET.get("to", ""), whole)
     return render(
         request,
         "console/orders/order.html",
@@ -203,7 +208,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "order": detail.order,
             "sentence": standings.sentence(detail.order.standing) if detail.order else "",
             "steps": [_step(order, step) for step in order.steps],
-            "chart": order_chart.draw(lanes, began=detail.began, until=until),
+            "chart": order_chart.draw(lanes, began=detail.began, span=span),
+            "span_links": list(time_span.links(span, whole, lanes, detail.began)),
             "events": [event_entry(event, limits) for event in reversed(events)],
             "left_out": len(detail.events) - len(events),
             "spent": detail.spent,

@@ -13,6 +13,9 @@
 `orders.agents.answers.classify` maps HTTP answers and exceptions to faults.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class SaswebError(Exception):
     """The root of every error that this project raises."""
@@ -23,7 +26,12 @@ class WorkflowError(SaswebError):
 
 
 class Fault(SaswebError):
-    """Raised by an agent when its remote call did not succeed. `code` is a short, stable name for the cause."""
+    """Raised by an agent when its remote call did not succeed. `code` is a short, stable name for the cause.
+
+    `exchange` is what was sent and answered, as far as operators should see it: JSON without secrets, or None.
+    """
+
+    exchange: Mapping[str, Any] | None = None
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")

@@ -89,7 +89,7 @@ def ago(at: datetime | None) -> SafeString:
         exact,
         timezone.get_current_timezone_name(),
         " data-past" if away <= timedelta() else "",
-        units.relative(away),
+        units.nearest_relative(away),
     )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from orders.selectors.desk.standing import Standing, StandingKind
 from orders.wording.state_labels import Pill
-from orders.wording.units import short_duration
+from orders.wording.units import short_duration, time_left
 
 STANDINGS: Mapping[str, Pill] = {
     StandingKind.COMPENSATION_FAILED: Pill("bad", "error", "cancellation failed"),
@@ -88,7 +88,7 @@ def _no_detail(standing: Standing, now: datetime) -> str:
 
 
 def _remaining(standing: Standing, now: datetime) -> str:
-    return short_duration((standing.until - now).total_seconds()) if standing.until else ""
+    return time_left((standing.until - now).total_seconds()) if standing.until else ""
 
 
 def _until(standing: Standing, now: datetime) -> str:

@@ -108,6 +108,33 @@ def relative(away: timedelta, *, locale: Locale = ENGLISH) -> str:
     return text
 
 
+def nearest_relative(away: timedelta) -> str:
+    """Writes a moment as its distance from now in one unit, rounded to the nearest: "in 7 days", "2 hours ago".
+
+    `static/js/console.js` goes on counting by the same rule.
+    """
+    count, unit = _nearest(abs(away.total_seconds()), ("second", "minute", "hour", "day"))
+    words = counted(count, unit)
+    return f"{words} ago" if away < timedelta() or not count else f"in {words}"
+
+
+def time_left(seconds: float) -> str:
+    """Writes how long something still takes in one unit, rounded to the nearest: 3.2 s, 45 s, 5 min, 7 d."""
+    if seconds < 9.95:
+        return duration(seconds)
+    count, unit = _nearest(seconds, ("s", "min", "h", "d"))
+    return f"{number(count)} {unit}"
+
+
+def _nearest(seconds: float, names: tuple[str, str, str, str]) -> tuple[int, str]:
+    """A length of time in whole units of the size in which it is at least one."""
+    for name, size, most in zip(names, (1, 60, 3_600), (60, 60, 24), strict=False):
+        count = int(seconds / size + 0.5)
+        if count < most:
+            return count, name
+    return int(seconds / 86_400 + 0.5), names[3]
+
+
 def short_relative(seconds: float) -> str:
-    """Writes a moment as its distance from now, for a table: "in 4 min", "12 s ago"."""
-    return f"in {short_duration(seconds)}" if seconds >= 0 else f"{short_duration(-seconds)} ago"
+    """Writes a moment as its distance from now, for a table: "in 5 min", "12 s ago"."""
+    return f"in {time_left(seconds)}" if seconds >= 0 else f"{short_duration(-seconds)} ago"

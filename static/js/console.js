@@ -269,18 +269,24 @@
   // --- relative times
 
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "always" });
-  const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+  const units = [["second", 1, 60], ["minute", 60, 60], ["hour", 3600, 24], ["day", 86400, Infinity]];
+  const exact = { dateStyle: "medium", timeStyle: "long", hourCycle: "h23" };
 
   function tick() {
     for (const time of document.querySelectorAll("time[data-ago]")) {
       const at = new Date(time.dateTime);
-      const left = Math.trunc((at - Date.now() - skew) / 1000);
-      const seconds = "past" in time.dataset ? Math.min(left, -0) : left; // -0 reads "0 seconds ago"
-      const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
-      const text = relative.format(Math.trunc(seconds / size), unit);
+      const left = (at - Date.now() - skew) / 1000;
+      const seconds = "past" in time.dataset ? Math.min(left, 0) : left;
+      // Rounded to the nearest, as nearest_relative in orders/wording/units.py does.
+      const count = (size) => Math.round(Math.abs(seconds) / size);
+      const [unit, size] = units.find(([, size, most]) => count(size) < most);
+      const text = relative.format(seconds > 0 && count(size) ? count(size) : -count(size), unit); // -0: "0 seconds ago"
       if (time.textContent !== text) time.textContent = text;
-      const exact = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
-      if (time.title !== exact) time.title = exact;
+      const title = at.toLocaleString(language, exact);
+      if (time.title !== title) time.title = title;
+    }
+    for (const time of document.querySelectorAll("time[data-exact]")) {
+      set(time, new Date(time.dateTime).toLocaleString(language, exact));
     }
     for (const time of document.querySelectorAll("time[data-clock]")) {
       set(time, clock(Date.parse(time.dateTime)));

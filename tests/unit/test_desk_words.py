@@ -8,7 +8,6 @@ from orders.selectors.desk.timeline import AttemptOutcome, Lane, Span, SpanKind
 from orders.vocabulary import AlertKind
 from orders.wording.acts import act_label
 from orders.wording.alert_words import alert_text, alert_title
-from orders.wording.units import duration
 
 BEGAN = datetime(2026, 1, 31, tzinfo=UTC)
 
@@ -49,7 +48,8 @@ def test_no_two_labels_of_the_time_axis_are_alike() -> None:
     ]
     for count in range(1, len(spans) + 1):
         lane = Lane(step="bake", agent="oven", spans=spans[:count], ticks=[])
-        chart = order_chart.draw([lane], began=BEGAN, until=spans[count - 1].ends)
+        whole = order_chart.whole_span([lane], began=BEGAN, until=spans[count - 1].ends)
+        chart = order_chart.draw([lane], began=BEGAN, span=whole)
         assert chart is not None
-        labels = [duration(mark.seconds) for mark in chart.marks if mark.cut is None]
+        labels = [mark.label for mark in chart.marks]
         assert len(labels) == len(set(labels)), labels

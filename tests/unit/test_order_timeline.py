@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
 from orders.console import order_chart
+from orders.console.time_span import TimeSpan, links, read_span
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import RetryLimits, StandingKind, StepFacts, step_standing
 from orders.selectors.desk.timeline import AttemptOutcome, Lane, SpanKind, lanes
@@ -101,7 +103,12 @@ def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None
         (
             {"state": "failed", "attempt": 1},
             [(0, "step_started"), (2, "step_refused")],
-            ("wait", 2, 100, ""),
+            ("attempt", 0, 2, "failed"),
+        ),
+        (
+            {"state": "failed", "attempt": 1, "not_before": at(500)},
+            [(0, "step_started"), (2, "step_declined")],
+            ("awaited", 2, 100, ""),
         ),
         (
             {"state": "not_started", "attempt": 1},
@@ -113,7 +120,7 @@ def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None
         (
             {"state": "skipped", "attempt": 1},
             [(0, "step_started"), (2, "step_failed"), (7, "step_skipped")],
-            ("wait", 2, 7, ""),
+            ("attempt", 0, 2, "failed"),
         ),
     ],
 )
@@ -122,6 +129,37 @@ def test_a_stretch_that_has_not_ended_lasts_until_now(
 ) -> None:
     spans = stretches(lane(step(**facts), *(event(seconds, kind) for seconds, kind in events)))
     assert (spans[-1] if spans else None) == last
+
+
+TRIED = {"state": "not_started", "attempt": 1}
+
+
+@pytest.mark.parametrize(
+    ("facts", "events", "options"),
+    [
+        (TRIED, [(2, "step_timed_out"), (3, "compensated")], {"is_stopped": True, "goal": "compensate"}),
+        (TRIED, [(2, "step_deferred"), (3, "error")], {"is_stopped": True}),
+        (TRIED, [(2, "step_deferred"), (3, "compensation_requested")], {"goal": "compensate"}),
+        ({"state": "failed", "attempt": 1}, [(2, "step_refused"), (3, "error")], {"is_stopped": True}),
+        ({"state": "failed", "attempt": 1}, [(2, "step_refused")], {"goal": "compensate"}),
+    ],
+)
+def test_nothing_waits_any_longer_once_a_person_has_to_act_or_the_order_is_cancelled(
+    facts: dict[str, Any], events: list[tuple[float, str]], options: dict[str, Any]
+) -> None:
+    history = [event(0, "step_started"), *(event(seconds, kind) for seconds, kind in events)]
+    (drawn_lane,) = lanes([step(**facts)], history, now=at(100), **options)
+    assert max(ends for _, _, ends, _ in stretches(drawn_lane)) <= 3
+
+
+def test_a_step_waits_again_after_it_is_resubmitted() -> None:
+    drawn_lane = lane(
+        step(**TRIED),
+        event(0, "step_started"),
+        event(1, "step_refused"),
+        event(50, "resubmitted"),
+    )
+    assert stretches(drawn_lane) == [("attempt", 0, 1, "failed"), ("wait", 50, 100, "")]
 
 
 AWAITING = {"state": "awaiting", "attempt": 1}
@@ -219,24 +257,73 @@ def test_a_step_that_waits_for_its_settle_time_says_so_and_until_when(
     assert (standing.kind, standing.until) == (kind, until)
 
 
-def test_a_drawing_keeps_everything_within_its_bounds_and_in_order_of_time() -> None:
-    drawn_lane = lane(
+def tried_again_later() -> Lane:
+    """A step that was tried again two hours later, in calls of a fraction of a second."""
+    return lane(
         step(state="failed", attempt=2),
-        *(event(second, kind) for second, kind in ((0, "step_started"), (0.004, "step_failed"))),
-        *(event(second, kind, 2) for second, kind in ((7200, "step_started"), (7200.1, "step_refused"))),
+        *(event(second, kind) for second, kind in ((0, "step_started"), (0.004, "step_deferred"))),
+        *(event(second, kind, 2) for second, kind in ((7200, "step_started"), (7200.2, "step_refused"))),
         now=7300,
     )
-    chart = order_chart.draw([drawn_lane], began=START, until=at(7300))
+
+
+def test_a_drawing_keeps_everything_within_its_bounds_and_in_order_of_time() -> None:
+    drawn_lane = tried_again_later()
+    whole = order_chart.whole_span([drawn_lane], began=START, until=at(7300))
+    chart = order_chart.draw([drawn_lane], began=START, span=whole)
     assert chart is not None
     (row,) = chart.rows
     edges = [(bar.x, bar.x + bar.width) for bar in row.bars]
     assert all(chart.left <= start < end <= chart.width for start, end in edges)
     assert [bar.x for bar in row.bars] == sorted(bar.x for bar in row.bars)
     assert min(bar.width for bar in row.bars) >= order_chart.LEAST
-    assert [round(mark.cut) for mark in chart.marks if mark.cut] == [7200]
     assert [mark.x for mark in chart.marks] == sorted(mark.x for mark in chart.marks)
     assert {span.kind for span in drawn_lane.spans} == {SpanKind.ATTEMPT, SpanKind.WAIT}
-    assert order_chart.draw([lane(step())], began=START, until=at(5)) is None
+    assert order_chart.draw([lane(step())], began=START, span=whole) is None
+
+
+def test_the_time_axis_is_true_to_scale() -> None:
+    drawn_lane = tried_again_later()
+    whole = order_chart.whole_span([drawn_lane], began=START, until=at(7300))
+    chart = order_chart.draw([drawn_lane], began=START, span=whole)
+    assert chart is not None
+    scales = {round((mark.x - chart.left) / mark.seconds, 3) for mark in chart.marks if mark.seconds}
+    assert len(scales) == 1
+    (scale,) = scales
+    (_, wait, _) = chart.rows[0].bars
+    assert wait.width == pytest.approx(7200 * scale, rel=0.01)
+
+
+def test_a_span_shows_what_touches_it_and_nothing_else() -> None:
+    drawn_lane = tried_again_later()
+    span = TimeSpan(begins=7199.9, ends=7200.3)
+    chart = order_chart.draw([drawn_lane], began=START, span=span)
+    assert chart is not None
+    wait, attempt = chart.rows[0].bars
+    assert (wait.x, wait.seconds) == (chart.left, pytest.approx(7199.996))
+    assert attempt.width == pytest.approx((chart.width - chart.left - 12) / 2, rel=0.01)
+    labels = [mark.label for mark in chart.marks]
+    assert labels == sorted(set(labels)) and labels[0] == "1:59:59.9"
+
+
+def test_the_links_lead_to_the_whole_to_steps_and_attempts_and_around() -> None:
+    drawn_lane = tried_again_later()
+    whole = order_chart.whole_span([drawn_lane], began=START, until=at(7300))
+    by_label = {link.label: link for link in links(whole, whole, [drawn_lane], START)}
+    assert list(by_label) == ["Whole", "Last attempt", "bake", "Zoom in ×2"]
+    last = dict(parse_qsl(by_label["Last attempt"].query))
+    shown = read_span(last["from"], last["to"], whole)
+    assert shown == TimeSpan(begins=7199.99, ends=7200.21)
+    labels = [link.label for link in links(shown, whole, [drawn_lane], START)]
+    assert labels[3:] == ["Zoom in ×2", "Zoom out ÷2", "Earlier", "Later"]
+
+
+@pytest.mark.parametrize(
+    "query", [("", ""), ("x", "2"), ("3", "2"), ("-1", "2"), ("nan", "inf"), ("0", "1e300")]
+)
+def test_a_span_that_cannot_be_shown_is_the_whole(query: tuple[str, str]) -> None:
+    whole = TimeSpan(begins=0, ends=10)
+    assert read_span(*query, whole) == whole
 
 
 def test_each_kind_of_bar_that_occurs_is_explained_and_no_two_look_alike() -> None:
@@ -249,7 +336,8 @@ def test_each_kind_of_bar_that_occurs_is_explained_and_no_two_look_alike() -> No
         ],
         now=at(100),
     )
-    chart = order_chart.draw(drawn_lanes, began=START, until=at(100))
+    whole = order_chart.whole_span(drawn_lanes, began=START, until=at(100))
+    chart = order_chart.draw(drawn_lanes, began=START, span=whole)
     assert chart is not None
     assert [bar.tone for bar in chart.rows[0].bars] == ["back", "wait", "idle", "awaited"]
     assert chart.rows[0].bars[-1].awaited == "an outside event"

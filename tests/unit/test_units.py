@@ -13,12 +13,14 @@ from orders.wording.units import (
     duration,
     elapsed,
     money,
+    nearest_relative,
     number,
     plain_money,
     relative,
     short_duration,
     short_relative,
     spoken_duration,
+    time_left,
 )
 
 GERMAN = Locale("de")
@@ -86,5 +88,26 @@ def test_a_moment_is_shown_relative_to_now() -> None:
     assert relative(timedelta(seconds=-12)) == "12 seconds ago"
     assert relative(timedelta(minutes=2)) == "in 2 minutes"
     assert relative(timedelta(minutes=2), locale=GERMAN) == "in 2 Minuten"
-    assert [short_relative(seconds) for seconds in (290, -12)] == ["in 4 min", "12 s ago"]
+    assert [short_relative(seconds) for seconds in (290, -12)] == ["in 5 min", "12 s ago"]
     assert spoken_duration(130, locale=ENGLISH) == "2 minutes"
+
+
+@pytest.mark.parametrize(
+    ("away", "words"),
+    [
+        (timedelta(days=7, seconds=-1), "in 7 days"),
+        (timedelta(days=6, hours=11), "in 6 days"),
+        (timedelta(hours=23, minutes=40), "in 1 day"),
+        (timedelta(seconds=59.6), "in 1 minute"),
+        (timedelta(seconds=-89), "1 minute ago"),
+        (timedelta(minutes=-100), "2 hours ago"),
+        (timedelta(seconds=0.2), "0 seconds ago"),
+    ],
+)
+def test_a_moment_is_rounded_to_the_nearest_unit(away: timedelta, words: str) -> None:
+    assert nearest_relative(away) == words
+
+
+def test_the_time_that_is_left_is_rounded_to_the_nearest_unit() -> None:
+    lengths = (0.3, 8.26, 29.6, 59.7, 3_570, 604_799)
+    assert [time_left(seconds) for seconds in lengths] == ["300 ms", "8.3 s", "30 s", "1 min", "1 h", "7 d"]

@@ -143,3 +143,37 @@ def test_a_refusal_says_why_it_is_not_counted(desk: Desk) -> None:
     order = in_error()
     words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
     assert "Counted failures 0 a refusal is final and is not counted" in words
+
+
+def test_a_cancelled_order_promises_nothing_any_longer(desk: Desk) -> None:
+    orders = {
+        goal: an_order({}, process_state=state, goal=goal)
+        for goal, state in (("complete", "pending"), ("compensate", "compensated"))
+    }
+    Order.objects.update(promised_by=ahead(480))
+    pages = {
+        goal: words_of(desk("viewer").get(f"/console/orders/{order.pk}/")) for goal, order in orders.items()
+    }
+    assert "Promised by in 8 minutes" in pages["complete"]
+    assert "Promised by" not in pages["compensate"]
+
+
+def test_a_cancellation_under_way_does_not_say_that_it_begins_later(desk: Desk) -> None:
+    step = {"state": "compensating", "attempt": 2, "outcome": "done", "complete_by": ahead(3)}
+    order = an_order({"reserve-stock": step}, process_state="processing", goal="compensate")
+    words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
+    assert "being cancelled, complete by: in" in words
+    assert "being cancelled in" not in words
+
+
+def test_the_time_shown_is_in_the_url_and_the_chart_has_a_table(desk: Desk) -> None:
+    order = in_error()
+    for kind, seconds in (("step_started", 50), ("step_refused", 40)):
+        event = record(order.pk, kind, step="create-shipment", attempt=1)
+        Event.objects.filter(pk=event.pk).update(at=ago(seconds))
+    client = desk("viewer")
+    page = client.get(f"/console/orders/{order.pk}/").content.decode()
+    assert "Zoom in ×2" in page and "What happened in the time shown, by step" in page
+    assert "waiting for the next attempt" not in page
+    shown = client.get(f"/console/orders/{order.pk}/?from=0&to=0.5").content.decode()
+    assert "Later" in shown and "Zoom out ÷2" in shown

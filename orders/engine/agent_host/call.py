@@ -316,6 +316,8 @@ class Call:
         failure: dict[str, Any] = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
         if isinstance(fault, IncompleteResult) and fault.answer is not None:
             failure["answer"] = fault.answer
+        if fault.exchange is not None:
+            failure["exchange"] = fault.exchange
         self._record(EventKind.CALL_FAILED, failure)
 
     def _note_finding(self, finding: Finding, result: str) -> None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import StepFacts
-from orders.vocabulary import EventKind, StepStatus, WaitKind
+from orders.vocabulary import EventKind, Goal, Outcome, StepStatus, WaitKind
 
 STARTED = frozenset({EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED})
 
@@ -43,6 +43,16 @@ OUTCOMES: Mapping[str, AttemptOutcome] = {
 }
 """How an attempt ended, by the event that ended it."""
 OVER = frozenset({AttemptOutcome.DONE, AttemptOutcome.COMPENSATED})
+FINAL = frozenset({EventKind.STEP_REFUSED, EventKind.STEP_FAILED, EventKind.COMPENSATION_FAILED})
+"""After these nothing goes on by itself: a person has to act, or the order is cancelled."""
+NO_RETRY = frozenset({"fail", "compensate", "default"})
+"""The rulings about an attempt without an answer that no other attempt follows."""
+ENDS = frozenset(
+    {EventKind.ERROR, EventKind.PROCESSED, EventKind.COMPENSATED, EventKind.COMPENSATION_REQUESTED}
+)
+"""What ends the waits of every step."""
+CUSTOMER = "customer"
+"""What a declined step waits for. It is no kind of wait of a workflow."""
 
 
 class SpanKind(StrEnum):
@@ -103,9 +113,17 @@ class _Lane:
         elif (outcome := OUTCOMES.get(event.kind)) is not None:
             self._wait_until(event.at)
             self._end(event.at, outcome)
-            self.waits_from = None if outcome in OVER else event.at
-            self.awaits = WaitKind.ANSWER if event.detail.get("parked_until") else ""
+            self._wait_after(event, outcome)
+        elif event.kind in (EventKind.RESUBMITTED, EventKind.PAID_AGAIN):
+            self._wait_until(event.at)
+            self.waits_from = event.at
         elif event.kind in (EventKind.STEP_SKIPPED, EventKind.WAIT_ENDED):
+            self._wait_until(event.at)
+
+    def stop(self, event: EventFacts) -> None:
+        """Ends the wait with the order. One for an unanswered call to settle goes on while the order is cancelled."""
+        settles = bool(self.spans) and self.spans[-1].outcome is AttemptOutcome.TIMED_OUT
+        if event.kind != EventKind.COMPENSATION_REQUESTED or not settles:
             self._wait_until(event.at)
 
     def close(self, now: datetime, *, waits: bool) -> None:
@@ -113,6 +131,16 @@ class _Lane:
         if waits:
             self._wait_until(now)
         self._end(now, AttemptOutcome.UNDER_WAY)
+
+    def _wait_after(self, event: EventFacts, outcome: AttemptOutcome) -> None:
+        is_over = outcome in OVER or event.kind in FINAL or event.detail.get("ruling") in NO_RETRY
+        if is_over and not event.detail.get("parked_until"):
+            return
+        self.waits_from = event.at
+        if event.kind == EventKind.STEP_DECLINED:
+            self.awaits = CUSTOMER
+        else:
+            self.awaits = WaitKind.ANSWER if event.detail.get("parked_until") else ""
 
     def _end(self, at: datetime, outcome: AttemptOutcome) -> None:
         if self.started is not None:
@@ -137,29 +165,48 @@ class _Lane:
         self.waits_from, self.awaits = None, ""
 
 
-def lanes(steps: Sequence[StepFacts], events: Iterable[EventFacts], *, now: datetime) -> list[Lane]:
-    """The lanes of an order's steps, in the order of the steps."""
+def lanes(
+    steps: Sequence[StepFacts],
+    events: Iterable[EventFacts],
+    *,
+    now: datetime,
+    goal: str = Goal.COMPLETE,
+    is_stopped: bool = False,
+) -> list[Lane]:
+    """The lanes of an order's steps, in the order of the steps. An order that has ended, or is in Error, is stopped:
+    nothing of it waits for what comes by itself."""
     by_step = {step.name: _Lane() for step in steps}
     for event in events:
-        if (lane := by_step.get(event.step)) is not None:
-            lane.take(event)
+        if event.kind in ENDS:
+            for lane in by_step.values():
+                lane.stop(event)
+        elif event.step in by_step:
+            by_step[event.step].take(event)
     for step in steps:
         lane = by_step[step.name]
         if lane.waits_from is None and step.waiting_since is not None:
             lane.waits_from = step.waiting_since
-        lane.close(now, waits=_waits(step))
+        lane.close(now, waits=not is_stopped and _waits(step, goal))
     return [
         Lane(step=step.name, agent=step.agent, spans=by_step[step.name].spans, ticks=by_step[step.name].ticks)
         for step in steps
     ]
 
 
-def _waits(step: StepFacts) -> bool:
+def _waits(step: StepFacts, goal: str) -> bool:
     """Whether the step is waiting to be tried, or for what comes from outside."""
     if step.state == StepStatus.AWAITING:
         return True
-    unfinished = step.state in ("not_started", "failed", "compensating")
-    return unfinished and step.complete_by is None and (step.attempt > 0 or step.waiting_since is not None)
+    if step.complete_by is not None:
+        return False
+    if goal == Goal.COMPENSATE and step.state in (StepStatus.NOT_STARTED, StepStatus.FAILED):
+        return step.outcome == Outcome.UNKNOWN  # it is reversed once its call can no longer take effect
+    if step.state == StepStatus.FAILED:
+        return (
+            step.not_before is not None
+        )  # its customer has time to resolve it; otherwise it has failed for good
+    unfinished = step.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING)
+    return unfinished and (step.attempt > 0 or step.waiting_since is not None)
 
 
 def retry_after(event: EventFacts) -> datetime | None:
