@@ -203,11 +203,11 @@ class AlertKind(StrEnum):
         """Whether its alerts are about orders, each in Error, rather than about what all orders need."""
         return self not in (AlertKind.OUTAGE, AlertKind.RELEASE, AlertKind.STALLED, AlertKind.LATE)
 
-
-def are_about_orders(kind: str) -> bool:
-    """Whether alerts of this stored kind are about orders. One that this release does not know, because a newer one has
-    written it, is about none, so that nothing is offered that acts on orders."""
-    return any(kind == known and known.has_orders for known in AlertKind)
+    @classmethod
+    def are_about_orders(cls, kind: str) -> bool:
+        """Whether alerts of this stored kind are about orders. None that a newer release has written is: nothing is
+        offered that acts on orders."""
+        return any(kind == each and each.has_orders for each in cls)
 
 
 class DiscrepancyKind(StrEnum):

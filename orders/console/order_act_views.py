@@ -10,12 +10,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
 from orders.console.flash import show_result
 from orders.console.forms.fields import first_error
-from orders.console.forms.orders import DecisionForm, PriorityForm, ResubmitForm, RetryForm, TypedForm
+from orders.console.forms.orders import (
+    DecisionForm,
+    PauseForm,
+    PriorityForm,
+    ResubmitForm,
+    RetryForm,
+    TypedForm,
+)
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
 from orders.console.order_lookup import read_anywhere, read_page, step_named
 from orders.selectors.desk.confirmation import confirmation
@@ -24,7 +32,7 @@ from orders.selectors.desk.decisions import has_order_compensated
 from orders.selectors.desk.refund_approval import refund_to_approve
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
-from orders.services.operators import approvals, deciding, order_acts
+from orders.services.operators import approvals, deciding, order_acts, pausing_orders
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
@@ -85,6 +93,27 @@ def retry(request: HttpRequest, order_id: UUID) -> HttpResponse:
         form,
         lambda: order_acts.retry_now(order_id=order_id, step=form.cleaned_data["step"], actor=operator),
     )
+
+
+@act(OPERATE)
+def pause(request: HttpRequest, order_id: UUID) -> HttpResponse:
+    """Pauses an order, until a time or until somebody resumes it."""
+    form, operator = PauseForm(request.POST), actor(request)
+    return _act(
+        request,
+        order_id,
+        form,
+        lambda: pausing_orders.pause_order(
+            order_id=order_id, actor=operator, reason=form.cleaned_data["reason"], until=form.until(now())
+        ),
+    )
+
+
+@act(OPERATE)
+def resume(request: HttpRequest, order_id: UUID) -> HttpResponse:
+    """Lets a paused order continue."""
+    show_result(request, _call(lambda: pausing_orders.resume_order(order_id=order_id, actor=actor(request))))
+    return redirect("console:order", order_id)
 
 
 @act(OPERATE)

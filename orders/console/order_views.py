@@ -15,7 +15,7 @@ from orders.console import order_chart, order_query, time_span
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import FoldedFiltersForm, OrderFilterForm
-from orders.console.forms.orders import DecisionForm, PriorityForm
+from orders.console.forms.orders import DecisionForm, PauseForm, PriorityForm
 from orders.console.guards import actor, page
 from orders.console.known_filters import only_filters
 from orders.console.order_lookup import readable_json
@@ -214,6 +214,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "left_out": len(detail.events) - len(events),
             "spent": detail.spent,
             "priority_form": _priority_form(order),
+            "pause_form": PauseForm() if order.can_pause else None,
             "cancel": cancel_words(money_back([order_id]) if order.can_compensate else NOTHING),
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "approvals": approvals_of(order_id, now=at),

@@ -9,7 +9,7 @@ from django.conf import settings
 from orders.access.public_urls import public_url
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.content import Content, Email, WebhookCall
-from orders.vocabulary import AlertKind, MessageChannel, are_about_orders
+from orders.vocabulary import AlertKind, MessageChannel
 from orders.wording.alert_words import alert_text, alert_title
 from orders.wording.runbooks import advise
 from orders.wording.units import counted
@@ -36,7 +36,7 @@ class Summary:
 
     @property
     def has_orders(self) -> bool:
-        return are_about_orders(self.group.kind)
+        return AlertKind.are_about_orders(self.group.kind)
 
     @property
     def title(self) -> str:

@@ -19,8 +19,8 @@ def worth_sentence(count: int, worth: MoneyBack) -> str:
     """What is at stake with orders that are resubmitted; empty if they have no value."""
     if worth.is_nothing:
         return ""
-    who = "The order is" if count == 1 else "Together, the orders are"
-    return f"{who} worth {sums_in_words(worth.charged)}{' or more' if worth.more else ''}."
+    subject = "The order is" if count == 1 else "Together, the orders are"
+    return f"{subject} worth {sums_in_words(worth.charged)}{' or more' if worth.more else ''}."
 
 
 def money_of_action(kind: str, money: MoneyBack) -> str:

@@ -77,6 +77,8 @@ def _card(incident: Incident, now: datetime) -> Card:
         return _of_deadlines(incident, incident.alerts)
     if incident.agent is not None:
         return _of_agent(incident, incident.agent, now)
+    if incident.kind is IncidentKind.PAUSED:
+        return _of_pauses(incident)
     if incident.alerts is None:
         return _of_decisions(incident)
     if _is_set_aside(incident):
@@ -270,6 +272,31 @@ def _of_decisions(incident: Incident) -> Card:
         impact=_impact(incident.at_risk),
         by_itself="At its next sweep, the supervisor takes the default. Without a default, the step fails.",
         links=[CardLink(label="Open the decisions", page="decisions")],
+        at_risk=incident.at_risk,
+    )
+
+
+def _of_pauses(incident: Incident) -> Card:
+    count = incident.at_risk.orders
+    return Card(
+        kind=incident.kind,
+        tone="warn",
+        title="An operator has paused an order."
+        if count == 1
+        else f"Operators have paused {number(count)} orders.",
+        since=incident.since,
+        why="Who did it, and why, is on the page of each order.",
+        impact=_impact(incident.at_risk),
+        by_itself="No step of it begins until somebody resumes it, or until its pause ends."
+        if count == 1
+        else "No step of them begins until somebody resumes them, or until their pauses end.",
+        links=[
+            CardLink(
+                label="Show the paused order" if count == 1 else "Show the paused orders",
+                page="orders",
+                place=f"?{urlencode({'q': 'paused:yes'})}",
+            )
+        ],
         at_risk=incident.at_risk,
     )
 

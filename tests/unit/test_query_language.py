@@ -211,6 +211,7 @@ def test_times_are_those_of_the_installations_zone() -> None:
         ),
         ("age:2h age:<1d age:1h..2h", "orders older than 2h, younger than 1d, between 1h and 2h old"),
         ("-archived:no promise:late", "orders in the archive, later than promised"),
+        ("paused:yes -paused:no", "orders that are paused, that are paused"),
         ("standing:compensation_failed", "orders with standing compensation failed"),
         ("state:eror", "no orders, because the query cannot be read"),
     ],

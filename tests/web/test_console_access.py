@@ -48,6 +48,8 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
                 "order-resubmit",
                 "order-retry",
                 "order-priority",
+                "order-pause",
+                "order-resume",
             ),
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
             *("group-take", "group-assign", "group-snooze", "group-wake", "group-ticket"),

@@ -29,6 +29,8 @@ BODIES: dict[str, dict[str, str]] = {
     "order-resubmit": {"now": "1"},
     "order-retry": {},
     "order-priority": {"priority": "7"},
+    "order-pause": {"reason": "r"},
+    "order-resume": {},
     "order-compensate": {"reason": "r", "typed": "not this"},
     "step-decide": {"choice": "accept"},
     "step-decide-confirmed": {"reason": "r", "typed": "not this"},

@@ -23,6 +23,8 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "order-resubmit": ("resubmit_order",),
     "order-retry": ("retry_order",),
     "order-priority": ("set_order_priority",),
+    "order-pause": ("pause_order",),
+    "order-resume": ("resume_order",),
     "order-compensate": ("compensate_order",),
     "order-edit": ("preview_order_edit", "edit_order"),
     "order-erase": ("erase_customer",),

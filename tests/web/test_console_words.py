@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C10")]
 TEMPLATES = Path(__file__).parents[2] / "templates/console"
 COMMENT = re.compile(r"{% comment %}.*?{% endcomment %}|{#.*?#}", re.DOTALL)
 CODE = re.compile(r"{%.*?%}|{{.*?}}|<code\b.*?</code>", re.DOTALL)
-MARKUP = re.compile(r"<(script|style|svg|head)\b.*?</\1>|<[^>]*>", re.DOTALL)
+MARKUP = re.compile(r"<(script|style|svg|head|code)\b.*?</\1>|<[^>]*>", re.DOTALL)
 SPOKEN = re.compile(r'(?:aria-label|title|placeholder|alt)="([^"]*)"')
 COMPENSATE = re.compile(r"\bcompensat\w*|\bundone\b|\bundoing\b", re.IGNORECASE)
 UNDO = re.compile(r"\bundo\b.{0,40}", re.IGNORECASE)

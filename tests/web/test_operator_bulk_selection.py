@@ -173,8 +173,8 @@ def test_a_body_that_is_not_valid_is_refused(
 @pytest.mark.parametrize(
     ("members", "pointer", "detail"),
     [
-        ({}, "/filter", "Say which orders: send `filter`, `group` or `orders`."),
-        ({"state": "error"}, "/filter", "Say which orders: send `filter`, `group` or `orders`."),
+        ({}, "/filter", "Say which orders: send `filter`, `group`, `orders` or `failed_of`."),
+        ({"state": "error"}, "/filter", "Say which orders: send `filter`, `group`, `orders` or `failed_of`."),
         ({"state": "error"}, "/state", "This is a condition: send it within `filter`."),
         ({"group": 1, "orders": [str(uuid7())]}, "/orders", "Select orders in one way. There is `group` already."),
         ({"filter": {"kind": "error"}}, "/filter/kind", "There is no such condition. There are q, state, standing, "),

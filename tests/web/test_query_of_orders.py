@@ -93,7 +93,7 @@ def test_each_field_finds_its_orders_and_negated_all_others() -> None:
     described(
         new, reference="PO 7", total=20_001, currency="EUR", attributes=["method=xrd"], email="Eve@b.example"
     )
-    OrderProcess.objects.filter(pk=new.pk).update(priority=8)
+    OrderProcess.objects.filter(pk=new.pk).update(priority=8, paused_at=ago(60))
     OrderProcess.objects.filter(pk=old.pk).update(failure_count=3)
     StepState.objects.filter(process=old, name="reserve-stock").update(attempt=4)
     everything = {failed.pk, old.pk, new.pk}
@@ -125,6 +125,7 @@ def test_each_field_finds_its_orders_and_negated_all_others() -> None:
         'reference:"PO 7"': {new.pk},
         "attribute:method=xrd": {new.pk},
         f"id:{old.pk.hex[-8:]}": {old.pk},
+        "paused:yes": {new.pk},
         "archived:no": everything,
     }
     for query, orders in expected.items():

@@ -8,7 +8,7 @@ from orders.engine.runtime.sql import run
 from orders.models import AlertGroup, OutgoingMessage, StatusMessage
 from orders.outbox.queue import deliver_due
 from orders.outbox.queue import post as post_message
-from orders.vocabulary import AlertKind, MessageKind, are_about_orders
+from orders.vocabulary import AlertKind, MessageKind
 from orders.wording.skipped_messages import why_skipped
 from tests.support.factories import ago, make_alert, make_order, make_purchase
 from tests.support.people import api_client, person, signed_in, token_of
@@ -62,8 +62,8 @@ def test_no_page_and_no_list_breaks(order_and_group: tuple[str, int]) -> None:
         if answer.streaming:
             b"".join(answer.streaming_content)
     assert NEWER in client.get("/console/alerts/").content.decode()
-    listed = program.get("/api/v1/alerts").json()["results"]
-    assert [alert["kind"] for alert in listed] == [NEWER]
+    alerts = program.get("/api/v1/alerts").json()["results"]
+    assert [alert["kind"] for alert in alerts] == [NEWER]
 
 
 def test_sweeps_and_deliveries_go_on_and_leave_a_message_to_the_newer_release(
@@ -78,6 +78,8 @@ def test_sweeps_and_deliveries_go_on_and_leave_a_message_to_the_newer_release(
 
 
 def test_nothing_that_acts_on_orders_is_offered_for_a_kind_that_is_not_known() -> None:
-    assert not are_about_orders(NEWER)
-    assert [kind for kind in AlertKind if are_about_orders(kind)] == [k for k in AlertKind if k.has_orders]
+    assert not AlertKind.are_about_orders(NEWER)
+    assert [kind for kind in AlertKind if AlertKind.are_about_orders(kind)] == [
+        k for k in AlertKind if k.has_orders
+    ]
     assert why_skipped(kind="newer", channel="email") == "There was no reason to send it."

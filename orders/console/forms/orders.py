@@ -1,9 +1,11 @@
 """The forms on the page of an order: resubmit, retry, decide, priority, cancel, skip."""
 
+from datetime import datetime, timedelta
+
 from django import forms
 from django.http import QueryDict
 
-from orders.console.forms.fields import ReasonForm, exact_input
+from orders.console.forms.fields import Reason, ReasonForm, exact_input, select
 
 PRIORITIES = range(10)
 
@@ -18,6 +20,31 @@ class RetryForm(forms.Form):
     """Retries what is waiting: one step, or all steps of an order."""
 
     step = forms.CharField(required=False, max_length=120, empty_value=None)
+
+
+class PauseForm(forms.Form):
+    """Pauses an order for some hours, or until somebody resumes it."""
+
+    hours = forms.TypedChoiceField(
+        label="Until",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        choices=[("", "somebody resumes it"), (1, "in 1 hour"), (4, "in 4 hours"), (24, "in 1 day")],
+        widget=select(),
+        error_messages={"invalid_choice": "Choose a time from the list."},
+    )
+    reason = Reason(
+        required=True, error_messages={"required": "Give a reason. It is kept in the order's history."}
+    )
+
+    def __init__(self, data: QueryDict | None = None) -> None:
+        super().__init__(data, auto_id="pause-%s", label_suffix="")
+
+    def until(self, now: datetime) -> datetime | None:
+        """When the pause ends by itself, if it does."""
+        hours = self.cleaned_data["hours"]
+        return now + timedelta(hours=hours) if hours else None
 
 
 class DecisionForm(ReasonForm):

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -100,6 +99,9 @@ class Supervisor:
             self._term = leadership.acquire(LEASE, holder=self._config.instance, seconds=self._config.lease)
         return self._term is not None
 
+    def _check_lead(self) -> None:
+        leadership.check(LEASE, term=self._term or 0)
+
     def release(self) -> None:
         """Gives up the lead."""
         if self._term is not None:
@@ -130,8 +132,7 @@ class Supervisor:
                         leadership.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
                     self._versions.look()
-                    check = partial(leadership.check, LEASE, term=self._term)
-                    self._figures.run_once(check, beat=self.health.beat)
+                    self._figures.run_once(self._check_lead, beat=self.health.beat)
                     return Counts(done=dict(total))
                 self.health.beat()  # a long sweep must not look like a supervisor that has died
                 self._pause(min(time.monotonic() - began, LONGEST_PAUSE))

@@ -15,7 +15,7 @@ from orders.models import AlertGroup, BulkAction, GroupNote, OutgoingMessage
 from orders.selectors.desk.agents import waiting_for
 from orders.selectors.desk.snoozes import snooze_of
 from orders.selectors.paging import Page, page_of
-from orders.vocabulary import AlertKind, are_about_orders
+from orders.vocabulary import AlertKind
 
 MOST_GROUPS = 30
 """Groups on one page of the inbox."""
@@ -104,7 +104,7 @@ class OpenAlerts:
 
     @property
     def has_orders(self) -> bool:
-        return are_about_orders(self.group.kind)
+        return AlertKind.are_about_orders(self.group.kind)
 
     @property
     def first_seen(self) -> datetime:

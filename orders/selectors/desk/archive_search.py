@@ -19,7 +19,7 @@ from orders.selectors.desk import conditions, search
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.order_rows import OrderRow, archived_order_row
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.query_fields import YES
+from orders.selectors.desk.query_fields import NO, YES
 from orders.selectors.desk.search import MOST_LOOKED_AT
 from orders.selectors.desk.sought import READERS, archived, sought_of
 from orders.selectors.desk.standing import RetryLimits
@@ -182,6 +182,8 @@ def _can_match(condition: Condition) -> bool:
     """Whether an archived order can match: it is at no step, and has no open alert; of the rest nothing is known."""
     if condition.name in (*conditions.OF_STEPS, *conditions.OF_ALERTS):
         return condition.negated
+    if condition.name == "paused":
+        return (NO in condition.values) != condition.negated
     if condition.name == "archived":
         return (YES in condition.values) != condition.negated
     if condition.name == "standing":

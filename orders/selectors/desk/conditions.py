@@ -12,7 +12,7 @@ from orders.engine.branches import SEPARATOR
 from orders.models import AgentRequest, Alert, Order, StepState
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.query_fields import ANYTHING, STANDINGS
+from orders.selectors.desk.query_fields import ANYTHING, STANDINGS, YES
 from orders.selectors.desk.query_values import Range, read_ages, read_numbers, read_times, read_until
 from orders.selectors.desk.standing import StandingKind
 from orders.vocabulary import Goal, ProcessState, StepStatus
@@ -155,6 +155,9 @@ def _of(condition: Condition, state: str, now: datetime) -> Q | None:
         case "promise":
             by = Coalesce(OuterRef("finished_at"), Value(now, DateTimeField()))
             return Q(Exists(Order.objects.filter(pk=OuterRef("order_id"), promised_by__lt=by)))
+        case "paused":
+            is_paused = Q(paused_at__isnull=False) & (Q(paused_until__isnull=True) | Q(paused_until__gt=now))
+            return _any(is_paused if value == YES else ~is_paused for value in values)
         case "standing" if all(kind in STATE_OF for kind in standings_of(condition)):
             of = [STATE_OF[kind] for kind in standings_of(condition)]
             return _any(Q(process_state=process_state, goal=goal) for process_state, goal in of)

@@ -104,6 +104,12 @@ class ConsoleOrder:
         return order.goal == Goal.COMPLETE and bool(order_fields(order.workflow))
 
     @property
+    def can_pause(self) -> bool:
+        """Whether the order goes forward and is not paused yet."""
+        order = self.detail.order
+        return order is not None and not self.has_ended and order.goal != Goal.COMPENSATE and not order.pause
+
+    @property
     def has_ended(self) -> bool:
         """Whether it is processed or compensated."""
         return self.detail.order is not None and self.detail.order.state in FINISHED_STATES

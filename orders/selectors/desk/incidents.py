@@ -58,6 +58,15 @@ _LATE_DECISIONS = f"""
      GROUP BY coalesce(o.currency, '')
 """
 
+_PAUSED = f"""
+    SELECT coalesce(o.currency, ''), count(*), coalesce(sum(o.total), 0)::bigint, {_PROMISED}, min(paused.paused_at)
+      FROM (SELECT p.order_id, p.paused_at FROM orders_orderprocess AS p
+             WHERE p.paused_at IS NOT NULL AND (p.paused_until IS NULL OR p.paused_until > %(now)s)
+             ORDER BY p.paused_at LIMIT %(most)s) AS paused
+      LEFT JOIN orders_order AS o ON o.id = paused.order_id
+     GROUP BY coalesce(o.currency, '')
+"""
+
 
 class IncidentKind(StrEnum):
     """What kind of thing is wrong, the most urgent first."""
@@ -74,6 +83,8 @@ class IncidentKind(StrEnum):
     """Orders that failed alike, and wait for an operator."""
     DECISION = "decision"
     """Orders that wait for a person's decision past its time."""
+    PAUSED = "paused"
+    """Orders that an operator has paused."""
 
 
 ORDER = tuple(IncidentKind)
@@ -99,7 +110,7 @@ NO_RISK = AtRisk()
 class Incident:
     """One thing that is wrong, `since` a time if that is known.
 
-    It is about a group of open `alerts`, an `agent`, the `supervisor`, or decisions. If orders will be
+    It is about a group of open `alerts`, an `agent`, the `supervisor`, decisions, or paused orders. If orders will be
     late, it is about both the alerts and the agent that the orders wait for.
     """
 
@@ -114,7 +125,7 @@ class Incident:
 def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: datetime) -> Sequence[Incident]:
     """What is wrong now: our own failures first, then the others in the order of `IncidentKind`, the most money first.
 
-    Five statements. `agents` and `watch` have been read already.
+    Six statements. `agents` and `watch` have been read already.
     """
     groups = [alerts for alerts in open_groups(now=now) if not _is_snoozed(alerts, now)][:MOST_GROUPS]
     troubled = [agent for agent in agents if _is_troubled(agent)]
@@ -122,7 +133,8 @@ def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: da
         *_of_supervisor(watch),
         *_of_groups(groups, {agent.name: agent for agent in agents}, now),
         *_of_agents(troubled, groups, now),
-        *_of_decisions(now),
+        *_of_rows(IncidentKind.DECISION, _LATE_DECISIONS, now),
+        *_of_rows(IncidentKind.PAUSED, _PAUSED, now),
     ]
     return sorted(unsorted, key=_urgency)
 
@@ -196,13 +208,13 @@ def _of_agents(
         yield Incident(kind=kind, since=since, at_risk=risk, agent=agent, alerts=alerts)
 
 
-def _of_decisions(now: datetime) -> Iterator[Incident]:
-    rows = fetch(_LATE_DECISIONS, {"now": now, "most": MOST_ORDERS + 1, "soon": now + SOON})
+def _of_rows(kind: IncidentKind, sql: str, now: datetime) -> Iterator[Incident]:
+    rows = fetch(sql, {"now": now, "most": MOST_ORDERS + 1, "soon": now + SOON})
     if rows:
         risk = _risks([(0, *row[:4]) for row in rows])[0]
         if risk.orders > MOST_ORDERS:
             risk = AtRisk(orders=risk.orders, money=risk.money, promises=risk.promises, more=True)
-        yield Incident(kind=IncidentKind.DECISION, since=min(row[4] for row in rows), at_risk=risk)
+        yield Incident(kind=kind, since=min(row[4] for row in rows), at_risk=risk)
 
 
 def _risks(rows: Sequence[Sequence[Any]]) -> dict[Any, AtRisk]:

@@ -39,6 +39,16 @@ class QueuedSubmission:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pause:
+    """A pause that an operator has set, `until` a time or until somebody resumes the order."""
+
+    since: datetime
+    until: datetime | None
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class OrderFacts:
     """An order and its process as they are stored, and where the order stands.
 
@@ -66,6 +76,7 @@ class OrderFacts:
     total: int | None
     currency: str | None
     placed_at: datetime | None
+    pause: Pause | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +117,9 @@ def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) ->
     began = _began(queued or set_aside, process, events, now)
     return Detail(
         order_id=order_id,
-        order=None if process is None else _order(process, placed, lines, steps, retry_limits, now),
+        order=None
+        if process is None
+        else _order(process, placed, lines, steps, retry_limits, now, _pause(process, events, now)),
         steps=steps,
         alert=_alert(order_id),
         queued=queued,
@@ -124,6 +137,7 @@ def _order(
     steps: list[StepFacts],
     retry_limits: RetryLimits,
     now: datetime,
+    pause: Pause | None = None,
 ) -> OrderFacts:
     customer = placed.customer if placed else None
     return OrderFacts(
@@ -148,7 +162,18 @@ def _order(
         total=placed.total if placed else None,
         currency=placed.currency if placed else None,
         placed_at=placed.placed_at if placed else None,
+        pause=pause,
     )
+
+
+def _pause(process: OrderProcess, events: Sequence[EventFacts], now: datetime) -> Pause | None:
+    """The pause that an order is in; None if it is in none, or the pause has ended by itself."""
+    since, until = process.paused_at, process.paused_until
+    if since is None or (until is not None and until <= now):
+        return None
+    event = next((event for event in reversed(events) if event.kind == EventKind.PAUSED), None)
+    reason = str(event.detail.get("reason", "")) if event else ""
+    return Pause(since=since, until=until, by=event.actor_name if event else "", reason=reason)
 
 
 def _archived(archived: archived_orders.Archived, retry_limits: RetryLimits, now: datetime) -> Detail:

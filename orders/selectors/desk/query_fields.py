@@ -133,6 +133,7 @@ FIELDS: Mapping[str, Field] = {
         help="with this attribute of their kind", example="attribute:method=xrd", read=_attribute
     ),
     "id": Field(help="with this ID, its end or its beginning", example="id:3f9a01bc", read=_id),
+    "paused": _choice("that an operator has paused, or not", "paused:yes", [YES, NO]),
     "archived": _choice("in the archive, or not", "archived:no", [YES, NO]),
 }
 ALIASES: Mapping[str, str] = {"kind": "standing", "code": "error", "older": "age"}

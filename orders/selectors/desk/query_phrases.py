@@ -40,6 +40,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "reference": ("with reference {}", "without reference {}"),
     "attribute": ("with attribute {}", "without attribute {}"),
     "id": ("with ID {}", "without ID {}"),
+    "paused": ("that are paused", "that are not paused"),
     "archived": ("in the archive", "not in the archive"),
 }
 
@@ -50,7 +51,7 @@ def phrase(condition: Condition) -> str:
     values = [_WRITTEN.get(condition.name, str)(value) for value in condition.values]
     if condition.name == "waiting" and ANYTHING in condition.values:
         return "that do not wait" if is_negated else "that wait"
-    if condition.name == "archived":
+    if condition.name in ("archived", "paused"):
         is_negated = is_negated != (YES not in condition.values)
     sentence = _PHRASES[condition.name][is_negated]
     if condition.values == ("1",):

@@ -15,7 +15,7 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, done, refused
 from orders.services.operators.alerts import lock_group
-from orders.vocabulary import are_about_orders
+from orders.vocabulary import AlertKind
 
 LONGEST = timedelta(days=7)
 MOST_GROWTH = 100_000
@@ -131,7 +131,7 @@ def _refusal(
         return refused("Nothing of this cause is open, so there is nothing to snooze.")
     if until is None and not grows_by and not doubles:
         return refused("Say until when: a time, or by how much it may grow.")
-    if (grows_by or doubles) and not are_about_orders(group.kind):
+    if (grows_by or doubles) and not AlertKind.are_about_orders(group.kind):
         return refused("This cause has no orders that could grow in number. Snooze it until a time.")
     if until is not None and not now < until <= now + LONGEST:
         return refused(f"Choose a time within the next {LONGEST.days} days.")
