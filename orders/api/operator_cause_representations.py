@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from orders.api.operator_approval_representations import ApprovalOut
 from orders.api.operator_representations import AlertGroupOut, BulkActionOut
 from orders.api.representations import MoneyOut, Out, page_of
 from orders.selectors.desk.causes import OpenTime
@@ -14,7 +15,8 @@ from orders.vocabulary import AlertKind
 class OpenTimeOut(Out):
     """One time that a cause was open; `ended_at` is null while it is. It ends when nothing was open for ten minutes.
 
-    `resolution` and `closed_by` are those of the alert that was closed last. With `is_more`, `money` is not all.
+    An outage ends with its alert, and its `orders` are those that waited for its agent. `resolution` and `closed_by`
+    are those of the alert that was closed last. With `is_more`, `money` is not all.
     """
 
     group = serializers.IntegerField(source="group.id")
@@ -75,7 +77,10 @@ class FiguresOut(Out):
 
 
 class HeldAgentOut(Out):
-    """An agent that a person has paused, or whose circuit a person has forced until a time. A pause has no end."""
+    """An agent that a person has paused or limited, or whose circuit a person has forced until a time.
+
+    A pause and a limit have no end.
+    """
 
     name = serializers.CharField()
     state = serializers.CharField()
@@ -85,13 +90,15 @@ class HeldAgentOut(Out):
 
 
 class WaitingForPeopleOut(Out):
-    """What waits for people: decisions, steps to settle, and refunds and other reversals that failed."""
+    """What waits for people: decisions, steps to settle, refunds and other reversals that failed, and approvals."""
 
     decisions = serializers.IntegerField()
     to_settle = serializers.IntegerField()
     to_settle_orders = serializers.ListField(child=serializers.UUIDField(), help_text="The first ten.")
     failed_refunds = serializers.IntegerField()
     failed_refund_orders = serializers.ListField(child=serializers.UUIDField(), help_text="The newest ten.")
+    approvals = serializers.IntegerField()
+    next_approvals = ApprovalOut(many=True, help_text="The newest ten.")
 
 
 class HandoverNoteOut(Out):
@@ -100,6 +107,15 @@ class HandoverNoteOut(Out):
     at = serializers.DateTimeField()
     by = serializers.CharField()
     since = serializers.DateTimeField()
+    text = serializers.CharField()
+
+
+class CauseNoteOut(Out):
+    """A note that somebody left on an alert group."""
+
+    group = serializers.IntegerField(source="group.id")
+    at = serializers.DateTimeField()
+    by = serializers.CharField()
     text = serializers.CharField()
 
 
@@ -118,4 +134,5 @@ class HandoverOut(Out):
     agents = HeldAgentOut(many=True)
     waiting = WaitingForPeopleOut()
     notes = HandoverNoteOut(many=True)
+    cause_notes = CauseNoteOut(many=True)
     text = serializers.CharField()

@@ -12,9 +12,9 @@ from orders.api import operator_cause_documentation as documentation
 from orders.api import operator_cause_representations as representations
 from orders.api import operator_cause_requests as requests
 from orders.api.operator_views import ActView, OperatorView
-from orders.api.paging import read_query
+from orders.api.paging import invalid_query, read_query
 from orders.selectors.database_clock import now
-from orders.selectors.desk.handover import HOURS, LONGEST, read_handover
+from orders.selectors.desk.handover import HOURS, read_handover, refusal_of_range
 from orders.services.operators import handover as handover_services
 from orders.wording.handover_text import handover_text
 
@@ -26,8 +26,9 @@ class HandoverReport(OperatorView):
     def get(self, request: Request) -> Response:
         at = now()
         since = read_query(requests.HandoverQuery, request)["since"]
-        if since is None or not at - LONGEST <= since < at:
-            since = at - timedelta(hours=HOURS[0])
+        since = since or at - timedelta(hours=HOURS[0])
+        if problem := refusal_of_range(since, now=at):
+            raise invalid_query({"since": problem})
         handover = read_handover(since=since, now=at)
         body: dict[str, Any] = {part.name: getattr(handover, part.name) for part in fields(handover)}
         body["open"] = [cause.alerts for cause in handover.open]

@@ -220,12 +220,12 @@ def read_query(kind: type[Query], request: Request) -> dict[str, Any]:
         name for name, values in request.query_params.lists() if len(values) > 1 and name not in takes_several
     ]
     if repeated:
-        raise _invalid(dict.fromkeys(repeated, "Give this parameter only once."))
+        raise invalid_query(dict.fromkeys(repeated, "Give this parameter only once."))
     try:
         values: dict[str, Any] = kind.read(_joined(request))
     except ValidationError as error:
         mistakes: Any = error.detail
-        raise _invalid({name: messages[0] for name, messages in mistakes.items()}) from error
+        raise invalid_query({name: messages[0] for name, messages in mistakes.items()}) from error
     return values
 
 
@@ -234,7 +234,8 @@ def _joined(request: Request) -> dict[str, str]:
     return {name: ",".join(values) for name, values in request.query_params.lists()}
 
 
-def _invalid(mistakes: dict[str, str]) -> ProblemError:
+def invalid_query(mistakes: dict[str, str]) -> ProblemError:
+    """What is wrong with which query parameters, as a problem to raise."""
     errors = [{"parameter": name[:200], "detail": str(detail)} for name, detail in mistakes.items()]
     return ProblemError("validation_failed", errors=errors)
 

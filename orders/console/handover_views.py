@@ -1,6 +1,6 @@
 """The hand-over at the change of shift: one page, the same as plain text, the note of who leaves, and the email."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -29,11 +29,12 @@ def _page(request: HttpRequest, note_form: HandoverNoteForm, *, status: int = 20
     at = now()
     form = HandoverForm(request.GET)
     since = form.beginning(now=at)
+    status = status if since else 400
     if not note_form.is_bound:
         note_form = HandoverNoteForm(since=since)
     accounts = may_operate().exclude(email="").values_list("username", flat=True)
     context = {
-        "handover": read_handover(since=since, now=at),
+        "handover": read_handover(since=since, now=at) if since else None,
         "form": form,
         "hours": HOURS,
         "chosen": _chosen(form),
@@ -46,7 +47,7 @@ def _page(request: HttpRequest, note_form: HandoverNoteForm, *, status: int = 20
 
 def _chosen(form: HandoverForm) -> int | None:
     """The number of hours that the page shows; None if it begins at a time."""
-    if form.cleaned_data.get("since"):
+    if form.errors or form.cleaned_data.get("since"):
         return None
     return form.cleaned_data.get("hours") or HOURS[0]
 
@@ -55,9 +56,10 @@ def _chosen(form: HandoverForm) -> int | None:
 def show_text(request: HttpRequest) -> HttpResponse:
     """Shows the same as plain text, to copy."""
     at = now()
-    since = HandoverForm(request.GET).beginning(now=at)
-    text = handover_text(read_handover(since=since, now=at))
-    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+    form = HandoverForm(request.GET)
+    since = form.beginning(now=at)
+    text = handover_text(read_handover(since=since, now=at)) if since else f"{first_error(form)}\n"
+    return HttpResponse(text, status=200 if since else 400, content_type="text/plain; charset=utf-8")
 
 
 @act(OPERATE)
@@ -77,7 +79,7 @@ def send(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, first_error(form))
         return redirect(_back(request))
-    since: datetime = form.cleaned_data["since"] or HandoverForm({}).beginning(now=at)
+    since: datetime = form.cleaned_data["since"] or at - timedelta(hours=HOURS[0])
     to = form.cleaned_data["to"]
     show_result(request, handover_services.send(actor=actor(request), since=since, to=to))
     return redirect(_back(request))

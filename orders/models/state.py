@@ -8,7 +8,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Least, Now
 
 from orders.models.choices import choices
-from orders.vocabulary import ActorKind, Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import ActorKind, EventKind, Goal, Outcome, ProcessState, StepStatus
 
 
 class OrderProcess(models.Model):
@@ -261,6 +261,9 @@ class Event(models.Model):
                 fields=["customer_id", "position", "id"],
                 condition=Q(customer_id__gt=0),
                 name="event_by_customer",
+            ),
+            models.Index(
+                fields=["at"], condition=Q(kind=EventKind.WAITING_FOR_AGENT.value), name="event_of_waiting"
             ),
         ]
 

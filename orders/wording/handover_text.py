@@ -5,10 +5,15 @@ from datetime import datetime
 
 from orders.fields.money import Money
 from orders.selectors.desk.alert_groups import OpenAlerts
+from orders.selectors.desk.approvals import ApprovalRow
 from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.bulk import Progress
 from orders.selectors.desk.causes import OpenTime
-from orders.selectors.desk.handover import MOST_FIGURES, Handover, OpenCause
-from orders.wording.state_labels import ALERT_KINDS
+from orders.selectors.desk.handover import MOST_FIGURES, CauseNote, Handover, OpenCause, Waiting
+from orders.selectors.desk.held_agents import HeldAgent
+from orders.vocabulary import AlertKind
+from orders.wording.alert_words import alert_title
+from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
 from orders.wording.units import bounded, counted, duration, plain_money
 
 
@@ -16,12 +21,26 @@ def handover_text(handover: Handover) -> str:
     """The whole hand-over."""
     hours = duration((handover.until - handover.since).total_seconds())
     title = f"Hand-over: {_at(handover.since)} to {_at(handover.until)} UTC ({hours})"
-    parts = [_notes(handover), _figures(handover), *_causes(handover), *_work(handover)]
+    parts = [
+        _notes(handover),
+        _figures(handover),
+        *_causes(handover),
+        _cause_notes(handover),
+        *_work(handover),
+    ]
     return "\n\n".join([title, *("\n".join(part) for part in parts if part)]) + "\n"
 
 
 def _notes(handover: Handover) -> list[str]:
     return [line for note in handover.notes for line in (f"{note.by}, {_at(note.at)}:", _indented(note.text))]
+
+
+def _cause_notes(handover: Handover) -> list[str]:
+    lines = [
+        f"{note.by}, {_at(note.at)}, on {_name(note)}:\n{_indented(note.text, by=4)}"
+        for note in handover.cause_notes
+    ]
+    return _section("Notes on causes", lines, "none")
 
 
 def _figures(handover: Handover) -> list[str]:
@@ -47,27 +66,67 @@ def _causes(handover: Handover) -> Iterator[list[str]]:
 
 
 def _work(handover: Handover) -> Iterator[list[str]]:
-    actions = [
-        f"#{progress.action.pk} {progress.action.kind} by {progress.action.by}: {progress.action.state},"
-        f" {progress.ended:,} of {counted(progress.action.total, 'order')}, {progress.failed:,} failed again"
-        for progress in handover.actions
+    yield _section("Bulk actions", [_bulk(progress) for progress in handover.actions], "none under way")
+    yield _section("Agents held by people", [_agent(agent) for agent in handover.agents], "none")
+    yield _waiting(handover.waiting)
+
+
+def _bulk(progress: Progress) -> str:
+    action = progress.action
+    what = f"{BULK_KINDS.get(action.kind, action.kind)} {counted(action.total, 'order')}"
+    state = pill_of(BULK_STATES, action.state).label
+    return f"{action.pk}: {what}, by {action.by}: {state}, {progress.ended:,} done, {progress.failed:,} failed again"
+
+
+def _agent(agent: HeldAgent) -> str:
+    until = f" until {_at(agent.until)}" if agent.until else ""
+    return f"{agent.name}: {agent.state} by {agent.by or 'nobody named'}{until}{_why(agent.reason)}"
+
+
+def _waiting(waiting: Waiting) -> list[str]:
+    if waiting.is_empty:
+        return ["Waiting for people: nothing"]
+    they_were = "it was" if waiting.to_settle == 1 else "they were"
+    parts = [
+        (waiting.decisions, "decision", "", "", []),
+        (
+            waiting.to_settle,
+            "step to settle",
+            "steps to settle",
+            f": nobody knows whether {they_were} done",
+            _orders(waiting.to_settle_orders),
+        ),
+        (
+            waiting.failed_refunds,
+            "refund or other reversal",
+            "refunds and other reversals",
+            " that failed",
+            _orders(waiting.failed_refund_orders),
+        ),
+        (
+            waiting.approvals,
+            "request for approval",
+            "requests for approval",
+            "",
+            [_approval(row) for row in waiting.next_approvals],
+        ),
     ]
-    yield _section("Bulk actions", actions, "none under way")
-    agents = [
-        f"{agent.name}: {agent.state} by {agent.by or 'an operator'}"
-        f"{f' until {_at(agent.until)}' if agent.until else ''}{f' ({agent.reason})' if agent.reason else ''}"
-        for agent in handover.agents
+    lines = [
+        line
+        for count, noun, plural, rest, more in parts
+        if count
+        for line in (f"  - {counted(count, noun, plural, most=MOST_COUNTED)}{rest}", *more)
     ]
-    yield _section("Agents held by people", agents, "none")
-    waiting = handover.waiting
-    yield [
-        "Waiting for people:",
-        f"  {counted(waiting.decisions, 'decision', most=1_000)}",
-        f"  {counted(waiting.to_settle, 'step', most=MOST_COUNTED)} to settle",
-        *_orders(waiting.to_settle_orders),
-        f"  {counted(waiting.failed_refunds, 'refund', most=MOST_COUNTED)} or other reversals that failed",
-        *_orders(waiting.failed_refund_orders),
-    ]
+    return ["Waiting for people:", *lines]
+
+
+def _approval(row: ApprovalRow) -> str:
+    request = f"asked for by {row.asked_by} at {_at(row.asked_at)}{_why(row.reason)}"
+    return f"    {row.id}: {row.summary} ({row.target}), {request}"
+
+
+def _why(reason: str) -> str:
+    return f" ({reason})" if reason else ""
 
 
 def _orders(order_ids: Sequence[object]) -> list[str]:
@@ -86,28 +145,30 @@ def _open_cause(cause: OpenCause) -> str:
     )
     if snooze is not None:
         grown = f" or {snooze.most} open" if snooze.most else ""
-        text += f", snoozed by {snooze.by} until {_at(snooze.until)}{grown}"
+        text += f", snoozed by {snooze.by} until {_at(snooze.until)}{grown}{_why(cause.snooze_reason)}"
     return f"{text}, {alerts.group.ticket_url}" if alerts.group.ticket_url else text
 
 
 def _time(time: OpenTime) -> str:
-    orders = f"{counted(time.orders, 'order')}, " if time.orders else ""
+    verb = " waited" if time.group.kind == AlertKind.OUTAGE else ""
+    orders = f"{counted(time.orders, 'order')}{verb}, " if time.orders else ""
     money = ", ".join(plain_money(Money(amount=amount, currency=code)) for code, amount in time.money.items())
     worth = f"{'at least ' if time.more_money else ''}{money}, " if money else ""
-    if time.ended_at is None:
+    if time.ended_at is None or time.seconds is None:
         return f"{_name(time)}: {orders}{worth}since {_at(time.began_at)}, still open"
-    ended = f"{time.resolution or 'closed'}{f' by {time.closed_by}' if time.closed_by else ''}"
-    return f"{_name(time)}: {orders}{worth}{_at(time.began_at)} to {_at(time.ended_at)}, {ended}"
+    ended = f"{time.resolution or 'closed'} by {time.closed_by or 'nobody named'}"
+    lasted = f"{_at(time.began_at)} to {_at(time.ended_at)} ({duration(time.seconds)})"
+    return f"{_name(time)}: {orders}{worth}{lasted}, {ended}"
 
 
-def _name(cause: OpenAlerts | OpenTime) -> str:
+def _name(cause: OpenAlerts | OpenTime | CauseNote) -> str:
     group = cause.group
     where = f"{group.agent}: " if group.agent else ""
-    return f"{ALERT_KINDS.get(group.kind, group.kind)} – {where}{group.code} ({group.pattern[:80]})"
+    return f"{alert_title(group.kind, group.code)} – {where}{group.code} ({group.pattern})"
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
+def _indented(text: str, *, by: int = 2) -> str:
+    return "\n".join(f"{' ' * by}{line}" for line in text.splitlines())
 
 
 def _at(moment: datetime) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orders.models import AlertGroup, Order, OrderProcess
+from orders.models import AlertGroup, Order, OrderProcess, WorkflowDefinition
 from orders.wording.cancelling import WITHOUT_MONEY, CancelWords
 from tests.support.businesses import Bakery, Oven, TastedCakes, business
 from tests.support.factories import make_alert, make_order, make_purchase
@@ -41,6 +41,9 @@ def an_order(kind: type[Bakery], total: int | None, outcome: str) -> OrderProces
     order = make_order({"mix": mix}, workflow=workflow, process_state="error")
     make_purchase(order.pk, total=total, currency="EUR" if total else "")
     make_alert(order.pk, code="burnt", step="mix")
+    WorkflowDefinition.objects.get_or_create(
+        name=workflow.name, version=1, defaults={"fingerprint": "1", "definition": workflow.definition}
+    )
     return order
 
 

@@ -65,6 +65,9 @@ def test_a_preview_says_how_many_orders_and_shows_the_first_without_doing_anythi
         "is_too_many": False,
         "needs_count": False,
         "may_have_paid": False,
+        "charged": [],
+        "held": [],
+        "worth": [{"amount": 3900, "currency": "EUR"}],
     }
     assert [UUID(order["id"]) for order in seen["orders"]] == ids[:1:-1]
     assert seen["orders"][0] == {

@@ -8,7 +8,7 @@ from django import forms
 from orders.console.forms.fields import select
 from orders.fields.numbers import read_whole_number
 from orders.selectors.desk.causes import week_before
-from orders.selectors.desk.handover import HOURS, LONGEST
+from orders.selectors.desk.handover import HOURS, refusal_of_range
 
 TO_THE_MINUTE = "%Y-%m-%dT%H:%M"
 
@@ -69,16 +69,20 @@ class HandoverForm(forms.Form):
         empty_value=None,
         choices=[(number, f"{number} hours") for number in HOURS],
         widget=select(),
+        error_messages={"invalid_choice": f"Choose {HOURS[0]}, {HOURS[1]} or {HOURS[2]} hours, or a time."},
     )
     since = Minute(label="or since (UTC)")
 
     def __init__(self, query: Any) -> None:
         super().__init__(query, auto_id="handover-%s", label_suffix="")
 
-    def beginning(self, *, now: datetime) -> datetime:
-        """When the range begins: `since` if it is given and not too long ago, or else so many hours ago."""
+    def beginning(self, *, now: datetime) -> datetime | None:
+        """When the range begins: `since` if it is given, or else so many hours ago. None if that cannot be: then the
+        field says what can."""
         self.is_valid()
         since: datetime | None = self.cleaned_data.get("since")
-        if since is not None and now - LONGEST <= since < now:
-            return since
-        return now - timedelta(hours=self.cleaned_data.get("hours") or HOURS[0])
+        if since is not None and (problem := refusal_of_range(since, now=now)):
+            self.add_error("since", problem)
+        if self.errors:
+            return None
+        return since or now - timedelta(hours=self.cleaned_data.get("hours") or HOURS[0])

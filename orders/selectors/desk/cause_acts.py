@@ -1,4 +1,4 @@
-"""What people did about a cause while it was open: to its group, to bulk actions on it, and to its orders."""
+"""What people did about a cause while it was open: to its group, its orders, an outage's agent, and in bulk."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +8,7 @@ from orders.engine.runtime.sql import fetch, recordset
 from orders.models import AlertGroup
 from orders.selectors.desk.audit import act_in_words
 from orders.selectors.desk.causes import DAYS, PAUSE, OpenTime, open_times
+from orders.vocabulary import AlertKind
 
 MOST_TIMES = 10
 """The times of one cause that are shown, the newest."""
@@ -68,7 +69,8 @@ def acts_on(times: Sequence[OpenTime], *, now: datetime) -> list[Sequence[CauseA
         bulk.setdefault(number, []).append(f"bulk {action_id}")
     for number, (row, time) in enumerate(zip(rows, times, strict=True)):
         orders = [f"order {order_id}" for order_id in time.order_ids]
-        row["targets"] = [f"group {time.group.pk}", *bulk.get(number, ()), *orders]
+        agent = [f"agent {time.group.agent}"] if time.group.kind == AlertKind.OUTAGE else []
+        row["targets"] = [f"group {time.group.pk}", *agent, *bulk.get(number, ()), *orders]
     acts: list[list[CauseAct]] = [[] for _ in times]
     for number, *values in fetch(_ACTS, [recordset(rows), MOST]):
         names = ("at", "actor", "act", "target", "result", "reason")

@@ -1,9 +1,9 @@
 """Every time that a cause was open: since when until when, how many orders it hit, what they are worth, how it ended.
 
 A time begins with an alert of its group and ends when none has been open for `PAUSE`: a resubmission that fails again
-is the same time. It is worked out from the group's alerts, the newest of each group and so many at most, so nothing is
-stored that could contradict them; of orders that are archived, their alerts are gone. Each statement goes through an
-index of alerts or the primary key of orders.
+is the same time. Each outage is a time of its own, as long as its one alert is open. It is worked out from the group's
+alerts, the newest of each group and so many at most, so nothing is stored that could contradict them; of orders
+that are archived, their alerts are gone. Each statement goes through an index or the primary key of orders.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,8 @@ from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset
 from orders.models import AlertGroup
+from orders.selectors.desk.outage_orders import with_waiting_orders
+from orders.vocabulary import AlertKind
 
 PAUSE = timedelta(minutes=10)
 """How long no alert of a cause is open when it has ended."""
@@ -26,7 +28,7 @@ SHOWN = 50
 
 _TIMES = """
     WITH chosen AS MATERIALIZED (
-        SELECT g.id
+        SELECT g.id, g.kind
           FROM orders_alertgroup AS g
          WHERE CASE WHEN %(group)s::bigint IS NOT NULL THEN g.id = %(group)s::bigint
                     ELSE g.last_at >= %(since)s
@@ -34,7 +36,7 @@ _TIMES = """
                       OR EXISTS (SELECT FROM orders_alert AS a
                                   WHERE a.group_id = g.id AND a.closed_at >= %(since)s) END
     ), alerts AS (
-        SELECT c.id AS group_id, a.*
+        SELECT c.id AS group_id, c.kind, a.*
           FROM chosen AS c
          CROSS JOIN LATERAL (
                (SELECT id, order_id, opened_at, closed_at, resolution, closed_by FROM orders_alert
@@ -48,7 +50,8 @@ _TIMES = """
     ), marked AS (
         SELECT *, opened_at > max(coalesce(closed_at, 'infinity')) OVER (
                       PARTITION BY group_id ORDER BY opened_at, id
-                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + %(pause)s AS is_first
+                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                    + CASE WHEN kind = 'outage' THEN interval '0' ELSE %(pause)s END AS is_first
           FROM alerts
     ), numbered AS (
         SELECT *, count(*) FILTER (WHERE is_first) OVER (PARTITION BY group_id ORDER BY opened_at, id) AS number
@@ -82,7 +85,8 @@ class OpenTime:
     """One time that a cause was open. `ended_at` is None while it still is.
 
     `money` is by currency in minor units; with `more_money` not all of it, since there were too many orders.
-    `order_ids` are the first of them. `resolution` and `closed_by` are those of the alert that was closed last.
+    `order_ids` are the first of them; those of an outage are the orders that waited for its agent. `resolution` and
+    `closed_by` are those of the alert that was closed last.
     """
 
     group: AlertGroup
@@ -121,7 +125,7 @@ def open_times(
 ) -> list[OpenTime]:
     """The times that touch a range, of one group or of all, the last begun first, and one more than `limit`.
 
-    With `before` those that began before that time and, at the same moment, have a smaller group. Three statements.
+    With `before` those that began before that time and, at the same moment, have a smaller group. Four statements.
     """
     rows = fetch(
         _TIMES,
@@ -143,12 +147,20 @@ def open_times(
         if group
         else AlertGroup.objects.select_related("owner").in_bulk({row[0] for row in rows})
     )
-    money = _totals([row[5] for row in rows])
+    sized = with_waiting_orders(
+        rows, outages=_outages(groups), until=until, most=MOST_READ, shown=MOST_VALUED
+    )
+    money = _totals([row[5] for row in sized])
     names = ("began_at", "ended_at", "alerts", "orders", "order_ids", "resolution", "closed_by")
     return [
         OpenTime(group=groups[group_id], money=money.get(number, {}), **dict(zip(names, row, strict=True)))
-        for number, (group_id, *row) in enumerate(rows)
+        for number, (group_id, *row) in enumerate(sized)
     ]
+
+
+def _outages(groups: Mapping[int, AlertGroup]) -> dict[int, str]:
+    """The agents of those groups that are outages."""
+    return {pk: group.agent for pk, group in groups.items() if group.kind == AlertKind.OUTAGE}
 
 
 def _totals(orders: Sequence[Sequence[UUID]]) -> dict[int, dict[str, int]]:

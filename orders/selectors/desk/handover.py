@@ -9,18 +9,23 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
-from orders.models import Alert, BulkAction, Circuit, HandoverNote, StepState
+from orders.models import Alert, AlertGroup, BulkAction, GroupNote, HandoverNote, StepState
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
+from orders.selectors.desk.approvals import ApprovalRow, approval_page, count_waiting
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.bulk import Progress, find_action
 from orders.selectors.desk.causes import OpenTime, open_times
 from orders.selectors.desk.decisions import OpenDecision, count_open_decisions, open_decisions
+from orders.selectors.desk.held_agents import HeldAgent, held_agents
+from orders.selectors.desk.last_acts import LastAct, last_acts
 from orders.selectors.desk.snoozes import Snooze, snooze_of
-from orders.vocabulary import AlertKind, BulkState, Outcome, StepStatus
+from orders.vocabulary import AlertKind, ApprovalState, BulkState, Outcome, StepStatus
 
 HOURS = (8, 12, 24)
 """The ranges that one choice gives; the first is the default."""
 LONGEST = timedelta(days=7)
+PAGE_STAYS_OPEN = timedelta(hours=1)
+"""How much longer a range may be that a page offered when it was opened."""
 NOTE_SHOWN = timedelta(hours=24)
 """How long the latest note is shown on the overview, unless a newer one comes."""
 MOST_TIMES = 100
@@ -71,21 +76,21 @@ class Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCause:
-    """A cause that is open now, with its snooze if it is snoozed."""
+    """A cause that is open now, with its snooze, and why, if it is snoozed."""
 
     alerts: OpenAlerts
     snooze: Snooze | None
+    snooze_reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldAgent:
-    """An agent that a person has paused, or whose circuit a person has forced `until` a time. A pause has no end."""
+class CauseNote:
+    """A note that somebody left on a cause."""
 
-    name: str
-    state: str
+    group: AlertGroup
+    at: datetime
     by: str
-    reason: str
-    until: datetime | None
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,11 +103,21 @@ class Waiting:
     to_settle_orders: Sequence[UUID]
     failed_refunds: int
     failed_refund_orders: Sequence[UUID]
+    approvals: int
+    next_approvals: Sequence[ApprovalRow]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits for anybody."""
+        return not (self.decisions or self.to_settle or self.failed_refunds or self.approvals)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Handover:
-    """The range and what happened in it, what is open now, and the notes that were written in it, the newest first."""
+    """The range and what happened in it, what is open now, and the notes that were written in it, the newest first.
+
+    `notes` are those of who left a shift, and `cause_notes` those on causes.
+    """
 
     since: datetime
     until: datetime
@@ -116,15 +131,13 @@ class Handover:
     waiting: Waiting
     figures: Figures
     notes: Sequence[HandoverNote]
+    cause_notes: Sequence[CauseNote]
 
 
 def read_handover(*, since: datetime, now: datetime) -> Handover:
-    """The hand-over of a range that ends now. About 14 statements, and one more for each bulk action under way."""
+    """The hand-over of a range that ends now. About 20 statements, and one more for each bulk action under way."""
     times = open_times(since=since, until=now, limit=MOST_TIMES)
-    causes = [
-        OpenCause(alerts=alerts, snooze=snooze_of(alerts.group, count=alerts.open, now=now))
-        for alerts in open_groups(now=now)
-    ]
+    causes = _open_causes(now)
     return Handover(
         since=since,
         until=now,
@@ -134,10 +147,11 @@ def read_handover(*, since: datetime, now: datetime) -> Handover:
         open=[cause for cause in causes if cause.snooze is None],
         snoozed=[cause for cause in causes if cause.snooze is not None],
         actions=_actions(now),
-        agents=_held_agents(now),
+        agents=held_agents(now=now),
         waiting=_waiting(now),
         figures=_figures(since),
         notes=list(HandoverNote.objects.filter(at__gte=since).order_by("-id")[:SHOWN]),
+        cause_notes=_cause_notes(since),
     )
 
 
@@ -147,22 +161,46 @@ def latest_note(*, now: datetime) -> HandoverNote | None:
     return note if note is not None and note.at > now - NOTE_SHOWN else None
 
 
+def refusal_of_range(since: datetime, *, now: datetime) -> str:
+    """Why there is no hand-over since a time; empty if there is one."""
+    if since >= now:
+        return f"This is in the future. Choose a time before {now:%Y-%m-%d %H:%M} UTC."
+    if since < now - LONGEST - PAGE_STAYS_OPEN:
+        earliest = f"{now - LONGEST:%Y-%m-%d %H:%M} UTC"
+        return f"A hand-over reaches back {LONGEST.days} days. Choose a time after {earliest}."
+    return ""
+
+
+def _open_causes(now: datetime) -> list[OpenCause]:
+    causes = [
+        (alerts, snooze_of(alerts.group, count=alerts.open, now=now)) for alerts in open_groups(now=now)
+    ]
+    last = last_acts((f"group {alerts.group.pk}", "snooze") for alerts, snooze in causes if snooze)
+    return [
+        OpenCause(
+            alerts=alerts,
+            snooze=snooze,
+            snooze_reason=last.get((f"group {alerts.group.pk}", "snooze"), LastAct()).reason,
+        )
+        for alerts, snooze in causes
+    ]
+
+
+def _cause_notes(since: datetime) -> list[CauseNote]:
+    """The newest notes on causes, among the last that were written."""
+    newest = GroupNote.objects.select_related("group").order_by("-id")[:MOST_TIMES]
+    return [
+        CauseNote(group=note.group, at=note.at, by=note.by, text=note.text)
+        for note in newest
+        if note.at >= since
+    ]
+
+
 def _actions(now: datetime) -> list[Progress]:
     under_way = BulkAction.objects.filter(state__in=[BulkState.RUNNING.value, BulkState.PAUSED.value])
     newest = BulkAction.objects.order_by("-created_at").values("id")[: 10 * SHOWN]
     ids = under_way.filter(pk__in=newest).order_by("-id").values_list("id", flat=True)[:SHOWN]
     return [action for number in ids if (action := find_action(number, now=now)) is not None]
-
-
-def _held_agents(now: datetime) -> list[HeldAgent]:
-    held = []
-    for row in Circuit.objects.order_by("agent"):
-        facts = {"name": row.agent, "by": row.held_by, "reason": row.held_reason}
-        if row.paused:
-            held.append(HeldAgent(**facts, state="paused", until=None))
-        if row.forced and row.forced_until is not None and row.forced_until > now:
-            held.append(HeldAgent(**facts, state=f"forced {row.forced}", until=row.forced_until))
-    return held
 
 
 def _waiting(now: datetime) -> Waiting:
@@ -178,6 +216,8 @@ def _waiting(now: datetime) -> Waiting:
         ),
         failed_refunds=bounded_count(refunds),
         failed_refund_orders=[order_id for order_id in newest if order_id],
+        approvals=count_waiting(now=now),
+        next_approvals=approval_page(state=ApprovalState.WAITING, now=now, limit=SHOWN).items,
     )
 
 

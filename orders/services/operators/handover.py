@@ -10,7 +10,7 @@ from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import database_now
 from orders.models import HandoverNote, OutgoingMessage
 from orders.outbox import queue
-from orders.selectors.desk.handover import LONGEST
+from orders.selectors.desk.handover import HOURS, refusal_of_range
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
@@ -28,7 +28,8 @@ class EmptyHandoverNoteError(SaswebError):
 
 
 def add_note(*, actor: Actor, text: str, since: datetime | None = None) -> Result:
-    """Stores the note of somebody who leaves; `since` is when her shift began. The same note is stored once.
+    """Stores the note of somebody who leaves; `since` is when her shift began, by default eight hours ago. The same
+    note is stored once.
 
     Raises `EmptyHandoverNoteError`.
     """
@@ -44,7 +45,9 @@ def add_note(*, actor: Actor, text: str, since: datetime | None = None) -> Resul
             and newest.at > now - AGAIN
         ):
             return already("The note is stored already.")
-        begun = since if since is not None and now - LONGEST <= since <= now else now - timedelta(hours=8)
+        begun = since or now - timedelta(hours=HOURS[0])
+        if problem := refusal_of_range(begun, now=now):
+            return _record(actor, refused(problem), "write handover", "handover")
         note = HandoverNote.objects.create(by=actor.name, text=note_text, since=begun)
         result = done("The note is stored. The overview shows it for 24 hours, or until the next one.")
         audit.record(
@@ -62,11 +65,11 @@ def send(*, actor: Actor, since: datetime, to: str = "") -> Result:
     with transaction.atomic():
         now = database_now()
         recipient, problem = _recipient(to)
-        if not now - LONGEST <= since < now:
-            problem = f"Choose a time within the last {LONGEST.days} days."
+        problem = refusal_of_range(since, now=now) or problem
         addressee = to or "the alerts’ address"
+        target = f"handover to {addressee}"
         if problem:
-            return _record(actor, refused(problem), addressee)
+            return _record(actor, refused(problem), "send handover", target)
         fields = {"kind": MessageKind.HANDOVER.value, "recipient": recipient}
         if OutgoingMessage.objects.filter(**fields, created_at__gt=now - AGAIN).exists():
             return already(f"It was sent to {addressee} a moment ago.")
@@ -76,7 +79,8 @@ def send(*, actor: Actor, since: datetime, to: str = "") -> Result:
             arguments={"since": since.isoformat(), "by": actor.name},
             key=f"handover {recipient} {now:%Y-%m-%dT%H:%M}",
         )
-        return _record(actor, done(f"The hand-over is on its way to {addressee}."), addressee)
+        sent = done(f"The hand-over is on its way to {addressee}.")
+        return _record(actor, sent, "send handover", target)
 
 
 def _recipient(to: str) -> tuple[str, str]:
@@ -90,11 +94,11 @@ def _recipient(to: str) -> tuple[str, str]:
     return user.email, "" if user.email else f"The account {to} has no email address."
 
 
-def _record(actor: Actor, result: Result, addressee: str) -> Result:
+def _record(actor: Actor, result: Result, act: str, target: str) -> Result:
     audit.record(
         actor=actor,
-        act="send handover",
-        target=f"handover to {addressee}",
+        act=act,
+        target=target,
         result=result.message,
         allowed=result.status is ResultStatus.DONE,
     )
