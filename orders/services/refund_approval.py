@@ -9,7 +9,7 @@ from orders.fields.money import Money
 from orders.selectors.desk import refund_approval
 from orders.services.act_results import Result, ResultStatus
 from orders.vocabulary import ApprovalAct
-from orders.wording.units import counted, plain_money
+from orders.wording.units import ENGLISH, counted, money
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +40,13 @@ def why_not_refund(
     if refund is None:
         return None
     if approval is None:
-        message = f"A refund of {plain_money(refund)} needs an admin's approval."
+        message = f"A refund of {money(refund, locale=ENGLISH)} needs an admin's approval."
         return _refused(ApprovalNeededError(message, act=act))
     if approval.refund != refund:
-        named = plain_money(approval.refund) if approval.refund else "no refund"
-        message = f"{plain_money(refund)} would be refunded now, and the request says {named}. Ask again."
+        named = money(approval.refund, locale=ENGLISH) if approval.refund else "no refund"
+        message = (
+            f"{money(refund, locale=ENGLISH)} would be refunded now, and the request says {named}. Ask again."
+        )
         return _refused(ApprovalNeededError(message, act=act))
     return None
 

@@ -63,25 +63,31 @@ def cancel_many(count: int, back: MoneyBack, *, shown: str = "") -> str:
 def refund_sentence(back: MoneyBack) -> str:
     """What happens to the money of these orders; empty without any."""
     more = " or more" if back.more else ""
-    sentences = [
-        *(
-            [f"{_sums(back.charged)}{more} was charged, or may have been, and is refunded."]
-            if back.charged
-            else []
-        ),
-        *(
-            [f"{_sums(back.held)}{more} is held and is released; nothing is charged for it."]
-            if back.held
-            else []
-        ),
-    ]
+    sentences = []
+    if back.charged:
+        verb = _verb(back.charged)
+        sentences.append(
+            f"{_sums(back.charged)}{more} {verb[1]} charged, or may have been, and {verb[0]} refunded."
+        )
+    if back.held:
+        verb, it = _verb(back.held), "it" if len(back.held) == 1 else "them"
+        sentences.append(
+            f"{_sums(back.held)}{more} {verb[0]} held and {verb[0]} released; nothing is charged for {it}."
+        )
     return " ".join(sentences)
+
+
+def _verb(sums: Sequence[Money]) -> tuple[str, str]:
+    """The present and the past of "be" for these sums: one sum is one thing, two are two."""
+    return ("is", "was") if len(sums) == 1 else ("are", "were")
 
 
 def _then(back: MoneyBack) -> str:
     if back.charged:
         return f"The customer was charged {_sums(back.charged)}, or may have been. The money is refunded."
-    return f"{_sums(back.held)} is held and has not been charged. The hold is released."
+    if len(back.held) == 1:
+        return f"{_sums(back.held)} is held and has not been charged. The hold is released."
+    return f"{_sums(back.held)} are held and have not been charged. The holds are released."
 
 
 def _sums(sums: Sequence[Money]) -> str:

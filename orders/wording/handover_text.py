@@ -10,7 +10,7 @@ from orders.selectors.desk.causes import OpenTime
 from orders.selectors.desk.handover import MOST_FIGURES, Handover, OpenCause
 from orders.vocabulary import AlertKind
 from orders.wording.state_labels import ALERT_KINDS
-from orders.wording.units import bounded, counted, duration, plain_money
+from orders.wording.units import ENGLISH, bounded, counted, duration, money
 
 
 def handover_text(handover: Handover) -> str:
@@ -93,8 +93,10 @@ def _open_cause(cause: OpenCause) -> str:
 
 def _time(time: OpenTime) -> str:
     orders = f"{counted(time.orders, 'order')}, " if time.orders else ""
-    money = ", ".join(plain_money(Money(amount=amount, currency=code)) for code, amount in time.money.items())
-    worth = f"{'at least ' if time.more_money else ''}{money}, " if money else ""
+    sums = ", ".join(
+        money(Money(amount=amount, currency=code), locale=ENGLISH) for code, amount in time.money.items()
+    )
+    worth = f"{'at least ' if time.more_money else ''}{sums}, " if sums else ""
     if time.ended_at is None:
         return f"{_name(time)}: {orders}{worth}since {_at(time.began_at)}, still open"
     ended = f"{time.resolution or 'closed'}{f' by {time.closed_by}' if time.closed_by else ''}"

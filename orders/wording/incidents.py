@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from orders.fields.money import Money
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts
+from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.incidents import NO_RISK, ORDER, AtRisk, Incident, IncidentKind
 from orders.vocabulary import AlertKind, CircuitState
 from orders.wording.agents import limits_in_words
@@ -201,7 +202,7 @@ def _agent_title(agent: AgentStatus, now: datetime) -> str:
 def _agent_by_itself(agent: AgentStatus, risk: AtRisk) -> str:
     if not risk.orders:
         return "No order waits for it."
-    orders, verb = _orders(risk), "waits" if risk.orders == 1 else "wait"
+    orders, verb = _waiting(agent, risk), "waits" if risk.orders == 1 else "wait"
     if agent.is_down:
         return f"{orders} {verb} until a process runs it (manage.py run_agents)."
     if agent.circuit.paused or agent.is_forced:
@@ -225,7 +226,7 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
         tone="bad",
         title=f"{what}: {group.pattern}"[:200],
         since=incident.since,
-        why=f"{alerts.acknowledged_by} is handling this." if alerts.acknowledged else "",
+        why=f"{alerts.acknowledged_by} has acknowledged it." if alerts.acknowledged else "",
         impact=_impact(incident.at_risk),
         by_itself="They are not tried again by themselves: an operator has to act."
         if count > 1
@@ -300,8 +301,14 @@ def _group_link(alerts: OpenAlerts) -> CardLink:
     return CardLink(label="Open the alert", page="group", group=alerts.group.pk)
 
 
-def _orders(risk: AtRisk) -> str:
-    return f"{number(risk.orders)} {'order' if risk.orders == 1 else 'orders'}"
+def _waiting(agent: AgentStatus, risk: AtRisk) -> str:
+    """What waits for an agent: "4 orders"; "4 orders (21 steps)" where the pages beside it say 21, because they count
+    steps; "10,000+ steps" where there are too many to tell whose they are."""
+    steps = counted(agent.waiting, "step", most=MOST_COUNTED)
+    if risk.more:
+        return steps
+    orders = counted(risk.orders, "order")
+    return orders if agent.waiting == risk.orders else f"{orders} ({steps})"
 
 
 def _impact(risk: AtRisk) -> str:
