@@ -32,8 +32,7 @@ class StepStatus(StrEnum):
 
     NOT_STARTED = "not_started"
     RUNNING = "running"
-    AWAITING = "awaiting"
-    """Parked: it waits for an answer from outside, or for a time, and nothing is under way for it."""
+    AWAITING = "awaiting"  # parked until an answer from outside, or a time; nothing is under way for it
     COMPLETED = "completed"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -64,10 +63,8 @@ class WaitKind(StrEnum):
     DECISION = "decision"
     EVENT = "event"
     DELAY = "delay"
-    ANSWER = "answer"
-    """Of the remote service, which has taken the call and answers later."""
-    ITEMS = "items"
-    """The step's own items, for each of which it runs once."""
+    ANSWER = "answer"  # of the remote service, which has taken the call and answers later
+    ITEMS = "items"  # the step's own items, for each of which it runs once
 
 
 class WaitingFor(StrEnum):
@@ -205,8 +202,7 @@ class AlertKind(StrEnum):
 
     @classmethod
     def are_about_orders(cls, kind: str) -> bool:
-        """Whether alerts of this stored kind are about orders. None that a newer release has written is: nothing is
-        offered that acts on orders."""
+        """Whether alerts of this stored kind are about orders. One that only a newer release knows is about none."""
         return any(kind == each and each.has_orders for each in cls)
 
 
@@ -336,10 +332,8 @@ class DeliveryState(StrEnum):
 class DisabledReason(StrEnum):
     """Why nothing is sent to a client's webhook."""
 
-    FAILING = "failing"
-    """It did not take a message for three days."""
-    GONE = "gone"
-    """It answered 410: it wants no more."""
+    FAILING = "failing"  # it did not take a message for three days
+    GONE = "gone"  # it answered 410: it wants no more
 
 
 class TokenScope(StrEnum):

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from orders.api.representations import Out
 from orders.selectors.desk.incidents import IncidentKind
-from orders.wording.incidents import PLACES, Card
+from orders.wording.incident_cards import PLACES, Card
 
 
 class SumAtRiskOut(Out):

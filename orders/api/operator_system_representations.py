@@ -178,9 +178,9 @@ class AgentListOut(Out):
 class OutlookOut(Out):
     """What becomes of the orders that wait for an agent.
 
-    `pace` is in steps a second, null while it takes no calls. `late` orders are late already. `misses` will be, and are
-    worth `value`, in minor units by currency; with no pace, only those are counted that will be late within an hour.
-    The steps of `given_up` orders will have waited for as long as they may.
+    `pace` is in steps a second, null while it takes no calls, or if none succeeded in the last minute. `late` orders
+    are late already. `misses` will be, and are worth `value`, in minor units by currency; with no pace, only those are
+    counted that will be late within an hour. The steps of `given_up` orders will have waited for as long as they may.
     """
 
     agent = serializers.CharField()
@@ -197,8 +197,8 @@ class OutlookOut(Out):
 class ComingMissOut(Out):
     """An order that will be late.
 
-    It is number `turn` in the queue of its `agent`, which comes at `turn_at`, null while the agent takes no calls. What
-    is missed by then is the time promised to its customer, or the time until which its step may wait, or both.
+    It is number `turn` in the queue of its `agent`, which comes at `turn_at`, null if the agent has no pace. What is
+    missed by then is the time promised to its customer, or the time until which its step may wait, or both.
     """
 
     order_id = serializers.UUIDField()

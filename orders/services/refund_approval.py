@@ -10,8 +10,8 @@ from orders.selectors.desk import refund_approval
 from orders.selectors.desk.money_back import Cancellation, Refund, cancellation_of
 from orders.services.act_results import Result, ResultStatus
 from orders.vocabulary import ApprovalAct
-from orders.wording.cancelling import cancel_plainly
-from orders.wording.units import counted, plain_money
+from orders.wording.cancelling import cancel_many
+from orders.wording.units import counted, english_money
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ def why_not_refund(
     if refund is None:
         return None
     if approval is None:
-        message = f"A refund of {plain_money(refund)} needs an admin's approval."
+        message = f"A refund of {english_money(refund)} needs an admin's approval."
         return _refused(ApprovalNeededError(message, act=act))
     if approval.refund != refund:
-        named = plain_money(approval.refund) if approval.refund else "no refund"
-        message = f"{plain_money(refund)} would be refunded now, and the request says {named}. Ask again."
+        named = english_money(approval.refund) if approval.refund else "no refund"
+        message = f"{english_money(refund)} would be refunded now, and the request says {named}. Ask again."
         return _refused(ApprovalNeededError(message, act=act))
     return None
 
@@ -67,8 +67,8 @@ def _why_not_in_bulk(order_id: UUID, approved: Money | None) -> Result | None:
         approved is not None and refund.currency == approved.currency and refund.amount <= approved.amount
     ):
         return None
-    named = plain_money(approved) if approved else "no refund"
-    message = f"{plain_money(refund)} would be refunded now, and {named} was approved. Ask again."
+    named = english_money(approved) if approved else "no refund"
+    message = f"{english_money(refund)} would be refunded now, and {named} was approved. Ask again."
     return _refused(ApprovalNeededError(message, act=ApprovalAct.BULK))
 
 
@@ -86,11 +86,15 @@ def require_approval_of_many(
         return
     present = cancellation_of(order_ids, refunds)
     if present != approval.cancellation:
-        named = cancel_plainly(approval.cancellation) if approval.cancellation else "nothing of that"
+        named = _cancel(approval.cancellation) if approval.cancellation else "nothing of that"
         raise ApprovalNeededError(
-            f"This would now {_lower(cancel_plainly(present))}, and the request says: {_lower(named)}. Ask again.",
+            f"This would now {_lower(_cancel(present))}, and the request says: {_lower(named)}. Ask again.",
             act=ApprovalAct.BULK,
         )
+
+
+def _cancel(cancellation: Cancellation) -> str:
+    return cancel_many(cancellation.orders, cancellation.back)
 
 
 def _lower(sentence: str) -> str:

@@ -4,13 +4,13 @@ Money is named only where cancelling gives some back: refunded if it was taken, 
 only reserved.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orders.fields.money import Money
-from orders.selectors.desk.money_back import Cancellation, MoneyBack
+from orders.selectors.desk.money_back import MoneyBack
 from orders.vocabulary import StepStatus
-from orders.wording.units import counted, english_money, plain_money
+from orders.wording.units import counted, english_money
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +49,14 @@ def cancel_words(back: MoneyBack) -> CancelWords:
     )
 
 
-def cancel_plainly(cancellation: Cancellation) -> str:
-    """The act on orders as a request and the audit log name it: "Cancel 12 orders and refund EUR 468.00"."""
-    return cancel_many(cancellation.orders, cancellation.back, text=plain_money)
-
-
-def cancel_many(
-    count: int, back: MoneyBack, *, shown: str = "", text: Callable[[Money], str] = english_money
-) -> str:
-    """What a button says that cancels orders: "Cancel 12 orders and refund €468.00". `shown` is the count as text, and
-    `text` writes a sum."""
+def cancel_many(count: int, back: MoneyBack, *, shown: str = "") -> str:
+    """What a button, a request and the audit log say of cancelling orders: "Cancel 12 orders and refund €468.00".
+    `shown` is the count as text."""
     orders = counted(count, "order") if not shown else f"{shown} {'order' if count == 1 else 'orders'}"
     more = " or more" if back.more else ""
     parts = [
-        *([f"refund {sums_in_words(back.charged, text)}{more}"] if back.charged else []),
-        *([f"release {sums_in_words(back.held, text)}{more}"] if back.held else []),
+        *([f"refund {sums_in_words(back.charged)}{more}"] if back.charged else []),
+        *([f"release {sums_in_words(back.held)}{more}"] if back.held else []),
     ]
     return " and ".join([f"Cancel {orders}", *parts])
 
@@ -71,28 +64,34 @@ def cancel_many(
 def refund_sentence(back: MoneyBack) -> str:
     """What happens to the money of these orders; empty without any."""
     more = " or more" if back.more else ""
-    sentences = [
-        *(
-            [f"{sums_in_words(back.charged)}{more} was charged, or may have been, and is refunded."]
-            if back.charged
-            else []
-        ),
-        *(
-            [f"{sums_in_words(back.held)}{more} is held and is released; nothing is charged for it."]
-            if back.held
-            else []
-        ),
-    ]
+    sentences = []
+    if back.charged:
+        verb = _verb(back.charged)
+        sentences.append(
+            f"{sums_in_words(back.charged)}{more} {verb[1]} charged, or may have been, and {verb[0]} refunded."
+        )
+    if back.held:
+        verb, it = _verb(back.held), "it" if len(back.held) == 1 else "them"
+        sentences.append(
+            f"{sums_in_words(back.held)}{more} {verb[0]} held and {verb[0]} released; nothing is charged for {it}."
+        )
     return " ".join(sentences)
+
+
+def _verb(sums: Sequence[Money]) -> tuple[str, str]:
+    """The present and the past of "be" for these sums: one sum is one thing, two are two."""
+    return ("is", "was") if len(sums) == 1 else ("are", "were")
 
 
 def _then(back: MoneyBack) -> str:
     if back.charged:
         return f"The customer was charged {sums_in_words(back.charged)}, or may have been. The money is refunded."
-    return f"{sums_in_words(back.held)} is held and has not been charged. The hold is released."
+    if len(back.held) == 1:
+        return f"{sums_in_words(back.held)} is held and has not been charged. The hold is released."
+    return f"{sums_in_words(back.held)} are held and have not been charged. The holds are released."
 
 
-def sums_in_words(sums: Sequence[Money], text: Callable[[Money], str] = english_money) -> str:
+def sums_in_words(sums: Sequence[Money]) -> str:
     """Sums in words: "€39.00 and $20.00"."""
-    texts = [text(price) for price in sums]
+    texts = [english_money(price) for price in sums]
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

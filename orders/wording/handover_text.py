@@ -14,7 +14,7 @@ from orders.selectors.desk.held_agents import HeldAgent
 from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
 from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
-from orders.wording.units import bounded, counted, duration, plain_money
+from orders.wording.units import ENGLISH, bounded, counted, duration, money
 
 
 def handover_text(handover: Handover) -> str:
@@ -152,8 +152,10 @@ def _open_cause(cause: OpenCause) -> str:
 def _time(time: OpenTime) -> str:
     verb = " waited" if time.group.kind == AlertKind.OUTAGE else ""
     orders = f"{counted(time.orders, 'order')}{verb}, " if time.orders else ""
-    money = ", ".join(plain_money(Money(amount=amount, currency=code)) for code, amount in time.money.items())
-    worth = f"{'at least ' if time.more_money else ''}{money}, " if money else ""
+    sums = ", ".join(
+        money(Money(amount=amount, currency=code), locale=ENGLISH) for code, amount in time.money.items()
+    )
+    worth = f"{'at least ' if time.more_money else ''}{sums}, " if sums else ""
     if time.ended_at is None or time.seconds is None:
         return f"{_name(time)}: {orders}{worth}since {_at(time.began_at)}, still open"
     ended = f"{time.resolution or 'closed'} by {time.closed_by or 'nobody named'}"

@@ -4,58 +4,20 @@ For the overview and the API. Pure.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
 
 from orders.fields.money import Money
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts
-from orders.selectors.desk.incidents import NO_RISK, ORDER, AtRisk, Incident, IncidentKind
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.incidents import ORDER, AtRisk, Incident, IncidentKind
 from orders.vocabulary import AlertKind, CircuitState
 from orders.wording.agents import limits_in_words
 from orders.wording.health import Concern, HealthSummary
+from orders.wording.incident_cards import Card, CardLink
 from orders.wording.runbooks import OF_A_ROLE, find_runbook
 from orders.wording.units import ENGLISH, counted, duration, money, number
-
-PLACES = (
-    "supervisor",
-    "agents",
-    "alerts",
-    "group",
-    "bulk-new",
-    "compensation",
-    "decisions",
-    "deadlines",
-    "set-aside",
-    "orders",
-)
-"""The console's pages that a card leads to."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardLink:
-    """What an operator can do. `page` is one of `PLACES`, and `place` the end of its url. `group` is an alert group."""
-
-    label: str
-    page: str
-    place: str = ""
-    group: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """An incident in words. `tone` is bad or warn; `why`, `impact` and `by_itself` may be empty."""
-
-    kind: IncidentKind
-    tone: str
-    title: str
-    since: datetime | None
-    why: str
-    impact: str
-    by_itself: str
-    links: Sequence[CardLink]
-    at_risk: AtRisk = NO_RISK
 
 
 def cards(incidents: Sequence[Incident], health: HealthSummary, *, now: datetime) -> list[Card]:
@@ -203,7 +165,7 @@ def _agent_title(agent: AgentStatus, now: datetime) -> str:
 def _agent_by_itself(agent: AgentStatus, risk: AtRisk) -> str:
     if not risk.orders:
         return "No order waits for it."
-    orders, verb = _orders(risk), "waits" if risk.orders == 1 else "wait"
+    orders, verb = _waiting(agent, risk), "waits" if risk.orders == 1 else "wait"
     if agent.is_down:
         return f"{orders} {verb} until a process runs it (manage.py run_agents)."
     if agent.circuit.paused or agent.is_forced:
@@ -227,7 +189,7 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
         tone="bad",
         title=f"{what}: {group.pattern}"[:200],
         since=incident.since,
-        why=f"{alerts.acknowledged_by} is handling this." if alerts.acknowledged else "",
+        why=f"{alerts.acknowledged_by} has acknowledged it." if alerts.acknowledged else "",
         impact=_impact(incident.at_risk),
         by_itself="They are not tried again by themselves: an operator has to act."
         if count > 1
@@ -327,8 +289,14 @@ def _group_link(alerts: OpenAlerts) -> CardLink:
     return CardLink(label="Open the alert", page="group", group=alerts.group.pk)
 
 
-def _orders(risk: AtRisk) -> str:
-    return f"{number(risk.orders)} {'order' if risk.orders == 1 else 'orders'}"
+def _waiting(agent: AgentStatus, risk: AtRisk) -> str:
+    """What waits for an agent: "4 orders"; "4 orders (21 steps)" where the pages beside it say 21, because they count
+    steps; "10,000+ steps" where there are too many to tell whose they are."""
+    steps = counted(agent.waiting, "step", most=MOST_COUNTED)
+    if risk.more:
+        return steps
+    orders = counted(risk.orders, "order")
+    return orders if agent.waiting == risk.orders else f"{orders} ({steps})"
 
 
 def _impact(risk: AtRisk) -> str:

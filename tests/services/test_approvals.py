@@ -297,7 +297,7 @@ def test_a_large_refund_is_made_once_another_person_approves_it() -> None:
     )
     assert (wrong.request, wrong.result.message) == (None, order_acts.UNCONFIRMED)
     request = asked(ApprovalAct.COMPENSATE, cancellation(order), typed="39.00")
-    assert request.summary == "Cancel the order and refund EUR 39.00"
+    assert request.summary == "Cancel the order and refund €39.00"
     assert stored(order).goal == "complete"
     assert approvals.approve(request_id=request.pk, actor=ANN).status is DONE
     assert stored(order).goal == "compensate"
@@ -309,7 +309,7 @@ def test_an_approval_of_another_sum_counts_for_nothing() -> None:
     request = asked(ApprovalAct.COMPENSATE, cancellation(order), typed="39.00")
     Order.objects.filter(pk=order.pk).update(total=400_000)
     result = approvals.approve(request_id=request.pk, actor=ANN)
-    assert "EUR 4,000.00 would be refunded now, and the request says EUR 39.00" in result.message
+    assert "€4,000.00 would be refunded now, and the request says €39.00" in result.message
     assert (stored(order).goal, now_of(request).state) == ("complete", "lapsed")
 
 

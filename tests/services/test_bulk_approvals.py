@@ -78,9 +78,9 @@ def test_a_request_names_how_many_orders_it_cancels_and_the_sum_of_each_currency
         an_order_of(BEFORE_SHIPMENT, total=700),
     ]
     assert request_for(orders).summary == (
-        "Cancel 4 orders and refund EUR 40.00 and JPY 5,000 and release EUR 7.00: the recalled ones"
+        "Cancel 4 orders and refund €40.00 and ¥5,000 and release €7.00: the recalled ones"
     )
-    assert request_for(orders[:1]).summary == "Cancel 1 order and refund EUR 39.00: the recalled ones"
+    assert request_for(orders[:1]).summary == "Cancel 1 order and refund €39.00: the recalled ones"
 
 
 def test_an_approval_of_another_sum_or_of_other_orders_is_refused_with_both_figures() -> None:
@@ -89,14 +89,14 @@ def test_an_approval_of_another_sum_or_of_other_orders_is_refused_with_both_figu
     Order.objects.filter(pk=orders[0].pk).update(total=390_000)
     result = approvals.approve(request_id=request.pk, actor=ANN)
     assert (result.status, ApprovalRequest.objects.get(pk=request.pk).state) == (REFUSED, "lapsed")
-    assert "now cancel 2 orders and refund EUR 3,939.00" in result.message
-    assert "the request says: cancel 2 orders and refund EUR 78.00. Ask again." in result.message
+    assert "now cancel 2 orders and refund €3,939.00" in result.message
+    assert "the request says: cancel 2 orders and refund €78.00. Ask again." in result.message
 
     again = request_for(orders)
-    assert again.pk != request.pk and "EUR 3,939.00" in again.summary
+    assert again.pk != request.pk and "€3,939.00" in again.summary
     OrderProcess.objects.filter(pk=orders[0].pk).update(goal="compensate")
     result = approvals.approve(request_id=again.pk, actor=ANN)
-    assert "now cancel 1 order and refund EUR 39.00" in result.message
+    assert "now cancel 1 order and refund €39.00" in result.message
     assert not BulkAction.objects.exists()
     assert stored(orders[1]).goal == "complete"
 
@@ -117,9 +117,9 @@ def test_an_order_that_gives_back_more_by_its_turn_is_left_out_and_says_why() ->
     (first, second, *_) = results_of(action)
     assert first == (
         "nothing",
-        "EUR 39.01 would be refunded now, and EUR 39.00 was approved. Ask again.",
+        "€39.01 would be refunded now, and €39.00 was approved. Ask again.",
     )
-    assert second == ("nothing", "EUR 1.00 would be refunded now, and no refund was approved. Ask again.")
+    assert second == ("nothing", "€1.00 would be refunded now, and no refund was approved. Ask again.")
 
 
 def test_an_action_from_before_the_rule_refunds_only_what_needs_no_approval(settings: Any) -> None:
@@ -139,7 +139,7 @@ def test_an_action_from_before_the_rule_refunds_only_what_needs_no_approval(sett
     settings.CONFIG = above
     bulk_runner.run_once()
     assert [stored(order).goal for order in orders] == ["complete", "compensate"]
-    assert results_of(action)[0] == ("nothing", "A refund of EUR 39.00 needs an admin's approval.")
+    assert results_of(action)[0] == ("nothing", "A refund of €39.00 needs an admin's approval.")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -149,7 +149,7 @@ def test_the_page_that_cancels_asks_for_approval_of_a_large_refund() -> None:
     assert bob.post(at, {"reason": "r", "typed": "38.00"}).status_code == 422
     assert "Asked for approval" in text_of(bob.post(at, {"reason": "r", "typed": "39.00"}, follow=True))
     assert stored(order).goal == "complete"
-    assert ApprovalRequest.objects.get().summary == "Cancel the order and refund EUR 39.00"
+    assert ApprovalRequest.objects.get().summary == "Cancel the order and refund €39.00"
 
 
 def bulk_form(kind: str, *order_ids: Any, **fields: Any) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def test_a_command_that_refunds_asks_and_another_approves() -> None:
     ran = run("compensate", order.pk, "--reason", "r", "--by", "operator:ann")
     assert ran.code == 1 and "Asked for approval as request" in ran.words
     request = ApprovalRequest.objects.get()
-    assert f"{request.pk} waiting Cancel the order and refund EUR 39.00" in run("approvals").words
+    assert f"{request.pk} waiting Cancel the order and refund €39.00" in run("approvals").words
     for name, expected in (("nobody", 2), ("bob", 2), ("ann", 1)):  # no account, no admin, the one who asked
         assert run("approvals", "approve", request.pk, "--by", name).code == expected
     assert stored(order).goal == "complete"

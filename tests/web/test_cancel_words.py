@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from orders.fields.money import Money
 from orders.models import AlertGroup, Order, OrderProcess, WorkflowDefinition
-from orders.wording.cancelling import WITHOUT_MONEY, CancelWords
+from orders.selectors.desk.money_back import MoneyBack
+from orders.wording.cancelling import WITHOUT_MONEY, CancelWords, cancel_words, refund_sentence
 from tests.support.businesses import Bakery, Oven, TastedCakes, business
 from tests.support.factories import make_alert, make_order, make_purchase
 from tests.support.people import api_client, person, token_of
@@ -114,3 +116,19 @@ def test_a_token_is_told_so(name: str) -> None:
         f"The order will be {words.state}.",
         "The order is already being cancelled.",
     ]
+
+
+def test_one_sum_is_and_two_sums_are() -> None:
+    euros, pounds = Money(amount=500, currency="EUR"), Money(amount=400, currency="GBP")
+    assert refund_sentence(MoneyBack(charged=[euros], held=[pounds])) == (
+        "€5.00 was charged, or may have been, and is refunded. "
+        "£4.00 is held and is released; nothing is charged for it."
+    )
+    both = [euros, pounds]
+    assert refund_sentence(MoneyBack(charged=both, held=both, more=True)) == (
+        "€5.00 and £4.00 or more were charged, or may have been, and are refunded. "
+        "€5.00 and £4.00 or more are held and are released; nothing is charged for them."
+    )
+    assert cancel_words(MoneyBack(held=both)).then == (
+        "€5.00 and £4.00 are held and have not been charged. The holds are released."
+    )

@@ -31,7 +31,9 @@ TAKES_BACK_A_CLICK = re.compile(
     re.IGNORECASE,
 )
 RIDDLES = re.compile(
-    r"stands at|waiting: or not|asked and answered|^kept$|what was said|\bgoes on\b|^told\b",
+    r"stands at|waiting: or not|asked and answered|^kept$|what was said|\bgoes on\b|^told\b|at today['’]s pace"
+    r"|was heard of|\bnobody named\b|\bno order, worth\b|^store the note$|is handling this|\bpromises are at risk"
+    r"|\bcompensated outside\b",
     re.IGNORECASE,
 )
 

@@ -1,5 +1,6 @@
 """The overview's incidents, in the console and over REST: what, since when, why, how much is at risk, what to do."""
 
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from orders.selectors.desk.incidents import MOST_ORDERS
 from orders.wording.runbooks import find_runbook
 from tests.support.factories import ago, ahead, make_alert, make_order, make_purchase
 from tests.support.people import api_client, person, signed_in, token_of
+from tests.support.workflows import CAKE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
 
@@ -93,6 +95,28 @@ def test_one_order_waits_in_the_singular_and_promises_far_off_are_not_at_risk() 
     (outage,) = results()
     assert outage["by_itself"] == "1 order waits and will go on by itself."
     assert outage["impact"] == "€39.00 is at risk."
+
+
+def test_steps_that_wait_are_not_called_orders_and_both_numbers_say_what_they_count() -> None:
+    """The table of the agents beside it says 6, which is steps: an order may have several."""
+    Circuit.objects.update(state="open", opened_at=ago(61), probe_at=ahead(30))
+    waits = {"agent": "oven", "waiting_since": ago(60)}
+    for _ in range(2):
+        make_order(
+            {step.name: waits for step in CAKE.steps[:3]}, process_state="pending", not_before=ahead(60)
+        )
+    (outage,) = results()
+    assert outage["by_itself"] == "2 orders (6 steps) wait and will go on by themselves."
+    assert re.search(r'data-label="Steps waiting"> <a href="[^"]*">6</a>', overview())
+
+
+def test_more_than_are_read_are_said_as_the_steps_that_they_were_counted_by(monkeypatch: Any) -> None:
+    Circuit.objects.update(state="open", opened_at=ago(61), probe_at=ahead(30))
+    monkeypatch.setattr("orders.selectors.desk.incidents.MOST_ORDERS", 1)
+    monkeypatch.setattr("orders.selectors.desk.incidents.LEAST_ORDERS", 1)
+    waiting(3)
+    (outage,) = results()
+    assert outage["by_itself"] == "3 steps wait and will go on by themselves."
 
 
 def test_our_own_failures_come_first_then_cancellations_outages_failed_orders_by_money_and_decisions() -> (

@@ -68,11 +68,7 @@ class Supervisor:
     """One instance. It leads from `acquire` to `release`; the others stand by."""
 
     def __init__(
-        self,
-        *,
-        config: SupervisorConfig,
-        workflows: Workflows,
-        pause: Callable[[float], None] = time.sleep,
+        self, *, config: SupervisorConfig, workflows: Workflows, pause: Callable[[float], None] = time.sleep
     ) -> None:
         self._config = config
         self._actor = Actor(ActorKind.SUPERVISOR, config.instance)

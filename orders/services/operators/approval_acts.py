@@ -19,14 +19,14 @@ from orders.services.operators.acts import done
 from orders.services.operators.order_erasure import WORD, erase_customer_of
 from orders.services.refund_approval import Approval
 from orders.vocabulary import ApprovalAct
-from orders.wording.cancelling import cancel_plainly
-from orders.wording.units import counted, plain_money
+from orders.wording.cancelling import cancel_many
+from orders.wording.units import counted, english_money
 
 Parameters = Mapping[str, Any]
 
 DONE, NOT_DONE, COMPENSATED = "done", "not_done", "compensated"
 """What can have become of a step that is settled."""
-OUTCOMES = {DONE: "done", NOT_DONE: "not done", COMPENSATED: "compensated outside the system"}
+OUTCOMES = {DONE: "done", NOT_DONE: "not done", COMPENSATED: "reversed outside the system"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,12 +168,14 @@ def _say_decide(parameters: Parameters) -> str:
 
 def _refund_in_words(parameters: Parameters) -> str:
     refund = refund_of(parameters)
-    return plain_money(refund) if refund else "what was paid"
+    return english_money(refund) if refund else "what was paid"
 
 
 def _say_bulk(parameters: Parameters) -> str:
     cancellation = _cancellation_of(parameters)
-    return f"{cancel_plainly(cancellation)}: {parameters['selection']}" if cancellation else "Cancel orders"
+    act = cancel_many(cancellation.orders, cancellation.back) if cancellation else ""
+    return f"{act}: {parameters['selection']}" if act else "Cancel orders"
+
 
 
 def refund_named(act: ApprovalAct, parameters: Parameters) -> dict[str, Any]:
