@@ -89,7 +89,7 @@ class CallStepOut(Out):
 
 
 class OutageOut(Out):
-    """A time within the range in which the agent's circuit was open."""
+    """A time within the range in which the agent's circuit was open, by its calls or because an operator forced it."""
 
     began = serializers.DateTimeField()
     ended = serializers.DateTimeField()

@@ -16,7 +16,8 @@ TIMES = (
 )
 """Seconds at which the axis of a time may end. Half of each is as short to say."""
 WIDTH, HEIGHT = 560, 150
-LEFT, RIGHT, TOP, BOTTOM = 66, 8, 12, 24
+LEFT, RIGHT, TOP, BOTTOM = 88, 8, 12, 24
+"""Left of the axis is room for the longest label, "500 ms" or "100,000", as large as it is on a phone."""
 MOST_TIMES = 5
 """Labels of the axis of time at most: more would run into one another on a phone."""
 

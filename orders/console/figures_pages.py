@@ -29,6 +29,14 @@ WAITS = (
     ("over_7d", "over 7 d", "bad"),
 )
 TIMES = (("p50", "Median (p50)", "busy"), ("p95", "95th percentile (p95)", "warn"))
+RANGE_LABELS = [
+    ("1h", "1 h", "The last hour"),
+    ("8h", "8 h", "The last 8 hours"),
+    ("24h", "24 h", "The last 24 hours"),
+    ("7d", "7 d", "The last 7 days"),
+    ("30d", "30 d", "The last 30 days"),
+]
+"""Each range by its name, with what its link shows and what it says to people who do not see it."""
 CALLS = (("calls", "Calls", "busy"), ("errors", "Errors", "bad"))
 
 
@@ -41,7 +49,7 @@ def order_figures(request: HttpRequest, *, now: datetime) -> Mapping[str, Any]:
     """The context of `console/figures/orders.html`."""
     series = order_series(range_of(request), now=now)
     return {
-        "ranges": list(RANGES),
+        "ranges": RANGE_LABELS,
         "figures": series,
         "flow_chart": _chart(series, FLOWS, units.number, is_whole=True),
         "wait_chart": _chart(series, WAITS, units.number, is_whole=True),
@@ -54,7 +62,7 @@ def call_figures(request: HttpRequest, agents: Sequence[AgentStatus], *, now: da
     shown = range_of(request)
     all_series = agent_series(shown, agents=[agent.name for agent in agents], now=now)
     return {
-        "ranges": list(RANGES),
+        "ranges": RANGE_LABELS,
         "figures": {"range": shown},
         "calls": {
             series.agent: {
@@ -84,11 +92,13 @@ def cause_figures(groups: Sequence[int], *, now: datetime) -> Mapping[str, Any]:
 
 
 def funnels(graphs: Sequence[Graph], *, now: datetime) -> Mapping[str, Any]:
-    """The context of `console/figures/funnel.html`: each step with a bar for its orders."""
+    """The context of `console/figures/funnel.html`: each step with a bar for its orders; no rows if no step has any."""
     at_steps = orders_at_steps(now=now)
+    of_graphs = {graph.key: at_steps.get((graph.name, graph.version), {}) for graph in graphs}
     return {
         "funnels": {
-            graph.key: list(_rows(graph, at_steps.get((graph.name, graph.version), {}))) for graph in graphs
+            graph.key: list(_rows(graph, of_graphs[graph.key])) if of_graphs[graph.key] else []
+            for graph in graphs
         }
     }
 

@@ -3,7 +3,6 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from orders.console import throughput_chart
 from orders.console.figures_pages import funnels, order_figures
 from orders.console.guards import page
 from orders.selectors.database_clock import now
@@ -38,7 +37,6 @@ def show_overview(request: HttpRequest) -> HttpResponse:
                 summarise(figures, agents, supervisor, status.open_alerts),
                 now=status.now,
             ),
-            "chart": throughput_chart.draw(figures.minutes),
             "most_a_day": MOST_A_DAY,
             **order_figures(request, now=status.now),
             "handover_note": latest_note(now=status.now),

@@ -71,9 +71,9 @@ def refund_sentence(back: MoneyBack) -> str:
             f"{sums_in_words(back.charged)}{more} {verb[1]} charged, or may have been, and {verb[0]} refunded."
         )
     if back.held:
-        verb, it = _verb(back.held), "it" if len(back.held) == 1 else "them"
+        verb, pronoun = _verb(back.held), "it" if len(back.held) == 1 else "them"
         sentences.append(
-            f"{sums_in_words(back.held)}{more} {verb[0]} held and {verb[0]} released; nothing is charged for {it}."
+            f"{sums_in_words(back.held)}{more} {verb[0]} held and {verb[0]} released; nothing is charged for {pronoun}."
         )
     return " ".join(sentences)
 

@@ -108,7 +108,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "WATCHDOG": {True: "on"}[defaults.watchdog],
         "EMAIL_FROM": f"`{defaults.email_from}`",
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",
-        "DATABASE_URL": "embedded",
+        "DATABASE_URL": f"`{defaults.database_url}` (`bin/up`: a server of its own, in `VAR_DIR`)",
         "LISTEN_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.listen_database_url],
         "PREPARED_STATEMENTS": {True: "on without `LISTEN_DATABASE_URL`"}[defaults.prepared_statements],
         "MIGRATE_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.migrate_database_url],

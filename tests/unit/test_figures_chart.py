@@ -7,6 +7,7 @@ import pytest
 from orders.console.figures_chart import (
     BOTTOM,
     HEIGHT,
+    LEFT,
     TOP,
     Chart,
     Measure,
@@ -17,6 +18,7 @@ from orders.console.figures_chart import (
     time_scale,
 )
 from orders.wording import units
+from orders.wording.units import number, short_duration
 
 MINUTE = timedelta(minutes=1)
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -133,3 +135,17 @@ def test_the_axis_of_a_time_says_what_its_ticks_are(seconds: float) -> None:
     sizes = {"ms": 0.001, "s": 1, "min": 60, "h": 3_600, "d": 86_400}
     seconds_of = [float(number) * sizes[unit] for number, unit in (text.split() for text in texts)]
     assert seconds_of == pytest.approx(ticks)
+
+
+def test_the_longest_labels_of_the_axis_fit_beside_it_on_a_phone() -> None:
+    """19 px there, in a wide sans serif; whatever is wider is cut off at the edge of the drawing."""
+    ems = {" ": 0.32, ",": 0.32, ".": 0.32, "m": 0.98, "s": 0.53, "i": 0.28, "n": 0.64, "h": 0.64, "d": 0.64}
+    labels = [
+        short_duration(tick)
+        for most in (0.02, 0.3, 0.9, 90.0, 3_000.0, 80_000.0)
+        for tick in time_scale(most)
+    ]
+    labels += [number(tick) for tick in scale(90_000.0, is_whole=True)]
+    assert {"500 ms", "100,000"} <= set(labels)
+    widest = max(sum(ems.get(letter, 0.64) for letter in label) for label in labels)
+    assert widest * 19 <= LEFT - 6

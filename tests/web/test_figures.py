@@ -9,17 +9,26 @@ from rest_framework.test import APIClient
 
 from orders.engine.figures.minutes import MINUTE, start_of_minute, write_minute, write_tallies
 from orders.engine.runtime.sql import database_now
-from orders.models import AgentFigures, AgentInstance, AgentTally, OrderFigures, OrderProcess
+from orders.models import AgentFigures, AgentInstance, AgentTally, AuditEntry, OrderFigures, OrderProcess
 from orders.models.figures import BUCKETS
 from orders.selectors.desk.figures import RANGES
 from tests.support.factories import ago, ahead, make_alert, make_order
 from tests.support.people import api_client, person, token_of
+from tests.web.console_orders import in_error
 from tests.web.helpers import assert_problem
 
 pytestmark = pytest.mark.django_db
 
 API = "/api/v1/figures"
 CONSOLE = "/console"
+SPOKEN = {
+    "1h": ("1 h", "The last hour"),
+    "8h": ("8 h", "The last 8 hours"),
+    "24h": ("24 h", "The last 24 hours"),
+    "7d": ("7 d", "The last 7 days"),
+    "30d": ("30 d", "The last 30 days"),
+}
+"""Each range as its link shows it, and as it is read out."""
 
 
 @pytest.fixture
@@ -84,6 +93,8 @@ def test_every_range_has_its_steps_and_is_in_the_url(name: str, viewer: APIClien
     for page in ("", "agents/"):
         text = browser.get(f"{CONSOLE}/{page}", {"range": name}).content.decode()
         assert f'href="?range={name}"' in text
+        shown, spoken = SPOKEN[name]
+        assert f'<span aria-hidden="true">{shown}</span><span class="unseen">{spoken}</span></a>' in text
 
 
 def test_an_unknown_range_is_refused_by_the_api_and_the_page_shows_the_shortest(
@@ -186,3 +197,72 @@ def test_the_funnel_says_where_orders_are_for_how_long_and_where_they_were_lost(
     assert (
         "Where orders are, and where they were lost" in browser.get(f"{CONSOLE}/workflow/").content.decode()
     )
+
+
+def test_a_circuit_that_an_operator_forced_open_was_open_until_then_and_counts_once_beside_an_outage(
+    viewer: APIClient, browser: Client
+) -> None:
+    began, middle, last = minutes(30, 20, 10)
+    until = last + timedelta(minutes=30)
+    for at, state, forced_until in (
+        (began - timedelta(hours=2), "open", began + MINUTE),
+        (began + 5 * MINUTE, "open", middle + timedelta(hours=1)),
+        (middle, "", None),
+        (middle + 2 * MINUTE, "closed", until),
+        (last, "open", until),
+    ):
+        ends = forced_until.isoformat() if forced_until else None
+        AuditEntry.objects.create(
+            actor="olga",
+            act="force",
+            target="agent oven",
+            at=at,
+            after={"forced": state, "forced_until": ends},
+        )
+    AuditEntry.objects.create(actor="olga", act="force", target="agent oven", at=middle, allowed=False)
+    AuditEntry.objects.create(
+        actor="olga",
+        act="force",
+        target="agent mail",
+        at=began,
+        after={"forced": "open", "forced_until": None},
+    )
+    AgentInstance.objects.create(instance="agents:1", agent="oven", capacity=1)
+    make_alert(
+        None,
+        kind="outage",
+        agent="oven",
+        code="down",
+        opened_at=middle - 2 * MINUTE,
+        closed_at=middle + MINUTE,
+    )
+    (answer,) = viewer.get(f"{API}/agents").json()["results"]
+    times = [tuple(map(datetime.fromisoformat, (each["began"], each["ended"]))) for each in answer["outages"]]
+    since, end = datetime.fromisoformat(answer["since"]), datetime.fromisoformat(answer["until"])
+    assert times == [(since, began + MINUTE), (began + 5 * MINUTE, middle + MINUTE), (last, end)]
+    assert sum(step["open_seconds"] for step in answer["steps"]) == sum(
+        (ended - first).total_seconds() for first, ended in times
+    )
+    assert browser.get(f"{CONSOLE}/agents/").content.decode().count('class="plot__band"') == 6
+
+
+def test_an_agent_without_measured_calls_says_so_in_place_of_empty_charts(browser: Client) -> None:
+    AgentInstance.objects.create(instance="agents:1", agent="oven", capacity=1)
+    page = browser.get(f"{CONSOLE}/agents/").content.decode()
+    assert "No calls were measured in this time." in page
+    assert '<caption class="unseen">Calls of oven over time</caption>' in page
+    assert "<h3>Call time</h3>" not in page
+
+
+def test_a_workflow_without_orders_has_no_empty_funnel(browser: Client) -> None:
+    nothing = "No order is at a step of it, and none was cancelled in the last 24 hours."
+    assert nothing in browser.get(f"{CONSOLE}/workflow/").content.decode()
+    in_error()
+    page = browser.get(f"{CONSOLE}/workflow/").content.decode()
+    assert page.count('<caption class="unseen">Orders at each step of fulfil-order, version ') == 1
+
+
+def test_the_overview_has_one_chart_of_orders_processed(browser: Client) -> None:
+    page = browser.get(f"{CONSOLE}/").content.decode()
+    assert "Orders processed per minute" not in page
+    assert page.count('<svg class="chart') == 3

@@ -53,7 +53,7 @@ class AgentSeries:
 
 
 def agent_series(shown: Range, *, agents: Sequence[str], now: datetime) -> list[AgentSeries]:
-    """The calls of each of these agents over a range. Three queries."""
+    """The calls of each of these agents over a range. Four queries."""
     since, until = bounds(shown, now=now)
     readings: dict[datetime, dict[str, AgentFigures]] = {}
     for row in AgentFigures.objects.filter(
@@ -61,6 +61,8 @@ def agent_series(shown: Range, *, agents: Sequence[str], now: datetime) -> list[
     ).order_by("began"):
         readings.setdefault(row.began, {})[row.agent] = row
     outages = _outages(agents, since, until)
+    for agent, forced in _forced_open(agents, since, until).items():
+        outages[agent] = _merged([*outages.get(agent, []), *forced])
     return [
         AgentSeries(
             agent=agent,
@@ -117,7 +119,7 @@ def _sum_up(new: Sequence[tuple[int, int, list[int]]]) -> CallCounts:
     )
 
 
-def _outages(agents: Sequence[str], since: datetime, until: datetime) -> Mapping[str, list[Outage]]:
+def _outages(agents: Sequence[str], since: datetime, until: datetime) -> dict[str, list[Outage]]:
     """When circuits were open: as long as the alert of the outage was, which the circuit opens and closes."""
     rows = fetch(
         """
@@ -134,6 +136,46 @@ def _outages(agents: Sequence[str], since: datetime, until: datetime) -> Mapping
     for agent, began, ended in rows:
         outages.setdefault(agent, []).append(Outage(began=began, ended=ended))
     return outages
+
+
+def _forced_open(agents: Sequence[str], since: datetime, until: datetime) -> dict[str, list[Outage]]:
+    """When operators forced circuits open, by what the audit log says of each agent: the last entry before the range,
+    and those in it. An entry holds until the next one, and at most until the time that it names."""
+    rows = fetch(
+        """
+        SELECT agent, greatest(at, %(since)s), least(forced_until, next_at, %(until)s)
+          FROM (SELECT agents.agent, entry.at, entry.after ->> 'forced' AS forced,
+                       (entry.after ->> 'forced_until')::timestamptz AS forced_until,
+                       lead(entry.at) OVER (PARTITION BY agents.agent ORDER BY entry.at, entry.id) AS next_at
+                  FROM unnest(%(agents)s::text[]) AS agents (agent)
+                 CROSS JOIN LATERAL (
+                       (SELECT id, at, after FROM orders_auditentry
+                         WHERE target = 'agent ' || agents.agent AND at < %(since)s AND after ? 'forced'
+                         ORDER BY at DESC LIMIT 1)
+                        UNION ALL
+                       (SELECT id, at, after FROM orders_auditentry
+                         WHERE target = 'agent ' || agents.agent AND at >= %(since)s AND at < %(until)s
+                           AND after ? 'forced')) AS entry) AS entries
+         WHERE forced = 'open' AND least(forced_until, next_at, %(until)s) > greatest(at, %(since)s)
+         ORDER BY at
+        """,
+        {"agents": list(agents), "since": since, "until": until},
+    )
+    forced: dict[str, list[Outage]] = {}
+    for agent, began, ended in rows:
+        forced.setdefault(agent, []).append(Outage(began=began, ended=ended))
+    return forced
+
+
+def _merged(outages: Sequence[Outage]) -> list[Outage]:
+    """The same times, the earliest first, with those that overlap or touch made one, so that none counts twice."""
+    merged: list[Outage] = []
+    for outage in sorted(outages, key=lambda each: each.began):
+        if merged and outage.began <= merged[-1].ended:
+            merged[-1] = Outage(began=merged[-1].began, ended=max(merged[-1].ended, outage.ended))
+        else:
+            merged.append(outage)
+    return merged
 
 
 def open_seconds_of(series: AgentSeries) -> float:

@@ -177,7 +177,6 @@ def _say_bulk(parameters: Parameters) -> str:
     return f"{act}: {parameters['selection']}" if act else "Cancel orders"
 
 
-
 def refund_named(act: ApprovalAct, parameters: Parameters) -> dict[str, Any]:
     """The money that an act gives back now, for its request to name. Empty if it gives back none."""
     if act in REFUNDS:
