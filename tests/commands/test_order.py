@@ -106,7 +106,7 @@ def test_it_shows_the_order_and_its_steps() -> None:
         "total EUR 29.00",
         "customer kim@example.com (guest)",
         "mix kitchen completed 1 1 done 0 – …/1",
-        "bake oven running 2 3 unknown 1 in 4 min, no agent yet …/3",
+        "bake oven running 2 3 unknown 1 in 5 min, no agent yet …/3",
         "decorate kitchen not_started 0 1 – 0 – –",
     ):
         assert words in ran.words

@@ -43,7 +43,7 @@ def test_parallel_steps_have_a_line_each() -> None:
 # The state that the commands show, and the fields of the step and of the order.
 TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
-        "retrying (2 of 3, next in 4 min)",
+        "retrying (2 of 3, next in 5 min)",
         {**WAITING_BAKE, "not_before": 290},
         {"process_state": "pending", "not_before": 290},
     ),
@@ -54,12 +54,12 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("retrying (attempt 4)", {"state": "running", "attempt": 4}, {"process_state": "processing"}),
     (
-        "long wait before a retry, next in 4 min",
+        "long wait before a retry, next in 5 min",
         {**WAITING_BAKE, "failure_count": 3, "extended_waits": 1, "not_before": 290},
         {"process_state": "pending", "not_before": 290},
     ),
     (
-        "waiting for customer, 58 min",
+        "waiting for customer, 59 min",
         {"state": "failed", "not_before": 3_530},
         {"process_state": "pending", "not_before": 3_530},
     ),
@@ -70,7 +70,7 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("error: too_hot", {"state": "failed"}, {"process_state": "error"}),
     ("waiting for a scheduler", {**WAITING_BAKE, "not_before": -5}, {"process_state": "pending"}),
     (
-        "being cancelled, retrying (2 of 6, next in 4 min)",
+        "being cancelled, retrying (2 of 6, next in 5 min)",
         {"state": "compensating", "compensation_failure_count": 1, "complete_by": None, "not_before": 290},
         {"process_state": "pending", "goal": "compensate", "not_before": 290},
     ),
@@ -80,7 +80,7 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"process_state": "processing", "goal": "compensate"},
     ),
     (
-        "being cancelled, waiting for a call to settle, 4 min",
+        "being cancelled, waiting for a call to settle, 5 min",
         {**WAITING_BAKE, "settles_at": 290},
         {"process_state": "pending", "goal": "compensate", "not_before": 290},
     ),
