@@ -1,6 +1,6 @@
 """The query bar of the list of orders: what it shows, and what the drop-down lists of the filter write into it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orders.console.forms.filters import OrderFilterForm
@@ -12,7 +12,7 @@ FIELD_OF = {"kind": "standing", "code": "error", "older": "age"}
 """The fields of the language that are called something else in the form."""
 
 
-def bar(form: OrderFilterForm) -> Mapping[str, Any]:
+def bar(form: OrderFilterForm, *, steps: Sequence[str], agents: Sequence[str]) -> Mapping[str, Any]:
     """What the templates of the bar and of the drop-down lists show."""
     order_filter = form.filter
     names = [FIELD_OF.get(name, name) for name in NAMES if name != "q"]
@@ -22,6 +22,7 @@ def bar(form: OrderFilterForm) -> Mapping[str, Any]:
         if not order_filter.is_impossible
         else order_filter.q,
         "fields": FIELDS.values(),
+        "suggestions": _suggestions(steps, agents),
         "has_other_errors": bool(form.errors.keys() - {"q"}),
     }
 
@@ -48,3 +49,13 @@ def chosen_in_query(form: OrderFilterForm) -> None:
 def _only(query: Query, name: str) -> str:
     values = query.values_of(name)
     return values[0] if len(values) == 1 else ""
+
+
+def _suggestions(steps: Sequence[str], agents: Sequence[str]) -> list[str]:
+    """What the bar completes: a condition for each value that is known, and the beginning of one for other fields."""
+    values_of = {"step": steps, "agent": agents, "waiting": [ANYTHING, *agents]}
+    return [
+        f"{name}:{value}"
+        for name, field in FIELDS.items()
+        for value in (values_of.get(name, field.allowed) or [""])
+    ]

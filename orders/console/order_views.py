@@ -83,7 +83,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     if not matches.orders and (submission := _submission_like(order_filter)):
         return redirect("console:order", submission)
     steps, agents = search.steps_and_agents()
-    bar = order_query.bar(form)
+    bar = order_query.bar(form, steps=steps, agents=agents)
     order_query.chosen_in_query(form)
     form.offer(steps=steps, agents=agents)
     return render(

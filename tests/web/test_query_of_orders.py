@@ -1,5 +1,6 @@
 """What each field of the query language finds, stored and archived."""
 
+import re
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -349,3 +350,20 @@ def test_a_page_of_an_unreadable_query_says_that_nothing_was_searched(desk: Desk
     assert (
         "Did you mean agent:carrier?" in desk("viewer").get("/console/orders/?agent=carier").content.decode()
     )
+
+
+def test_the_bar_completes_fields_and_the_values_that_are_known(desk: Desk) -> None:
+    in_error()
+    page = desk("viewer").get("/console/orders/").content.decode()
+    offered = re.findall(r'<option value="([^"]+:[^"]*)">', page)
+    assert {
+        "state:error",
+        "paused:yes",
+        "step:create-shipment",
+        "waiting:anything",
+        "customer:",
+        "sku:",
+    } <= set(offered)
+    for condition in offered:
+        if not condition.endswith(":"):
+            found(condition)
