@@ -2,14 +2,15 @@
 
 The document cannot say which orders, steps and products there are, and no request for others gets far. It cannot say,
 either, that an order has a product on one line only, what a kind without a serializer reads, what a step declares of
-its result, which of its fields may be edited, which choices a decision has, which urls are public, and how many days a
-month has. Nobody waits for long.
+its result, which of its fields may be edited, which choices a decision has, which urls are public, how many days a
+month has, and how far back a hand-over goes. Nobody waits for long.
 """
 
 import json
 import os
 import re
 import zlib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ FORCING = {
     "agent": "payments",
     "body": {"state": "open", "seconds": 60, "reason": "their night"},
 }
+
+LATELY = f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
 
 
 @schemathesis.hook
@@ -52,7 +55,7 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
         if "until" in case.body:
             case.body["until"] = "2999-11-20T12:00:00Z"
         if "since" in case.body:
-            case.body["since"] = "2026-11-20T12:00:00Z"
+            case.body["since"] = LATELY
         if "url" in case.body:
             case.body["url"] = "https://receiver.invalid/"
         if "choice" in case.body:
@@ -63,6 +66,8 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
             case.body["ids"][:1] = PLACES["messages/{message_id}"][:1]
     if _fits(case, ParameterLocation.QUERY) and "wait" in case.query:
         case.query["wait"] = int(case.query["wait"]) % 2
+    if _fits(case, ParameterLocation.QUERY) and case.operation.path.endswith("/handover") and case.query:
+        case.query["since"] = LATELY
     if case.query and "fields" in case.query and _names_members(case):
         del case.query["fields"]
     is_followed = case.meta.phase.name.value == "stateful"
