@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from orders.engine.figures.minutes import MINUTE, start_of_minute, write_minute
+from orders.engine.figures.minutes import MINUTE, start_of_minute
 from orders.engine.runtime.sql import database_now
 from orders.models import (
     Alert,
@@ -25,6 +25,7 @@ from orders.selectors.desk.standing import RetryLimits, StandingKind
 from orders.selectors.desk.supervisor import supervisor_status
 from orders.selectors.desk.version import desk_version
 from tests.support.factories import ago, ahead, make_alert, make_order, make_purchase
+from tests.support.written_minutes import write_minute
 
 pytestmark = pytest.mark.django_db
 

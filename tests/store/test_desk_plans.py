@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from orders.engine.figures.minutes import MINUTE, start_of_minute, write_minute
+from orders.engine.figures.minutes import MINUTE, start_of_minute
 from orders.engine.runtime.sql import database_now, run
 from orders.models import AlertGroup
 from orders.selectors.desk import (
@@ -41,6 +41,7 @@ from orders.selectors.paging import Position
 from orders.selectors.selections import Selection
 from orders.watchdog.vitals import read_vitals
 from tests.support.plans import full_tables, plans_of, some_orders
+from tests.support.written_minutes import write_minute
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from orders.engine.errors import LeadershipLost
-from orders.engine.figures.minutes import MINUTE, start_of_minute, write_minute, write_tallies
+from orders.engine.figures.minutes import MINUTE, start_of_minute, write_tallies
 from orders.engine.figures.taking import FILLED_IN, FigureTaker
 from orders.engine.runtime.sql import database_now
 from orders.models import (
@@ -21,6 +21,7 @@ from orders.models import (
 from orders.models.figures import AGE_BOUNDS, BUCKETS
 from tests.support.factories import make_alert, make_order, make_purchase
 from tests.support.roles import a_leader
+from tests.support.written_minutes import write_minute
 
 pytestmark = pytest.mark.django_db
 

@@ -7,13 +7,14 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from orders.engine.figures.minutes import MINUTE, start_of_minute, write_minute, write_tallies
+from orders.engine.figures.minutes import MINUTE, start_of_minute, write_tallies
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentFigures, AgentInstance, AgentTally, AuditEntry, OrderFigures, OrderProcess
 from orders.models.figures import BUCKETS
 from orders.selectors.desk.figures import RANGES
 from tests.support.factories import ago, ahead, make_alert, make_order
 from tests.support.people import api_client, person, token_of
+from tests.support.written_minutes import write_minute
 from tests.web.console_orders import in_error
 from tests.web.helpers import assert_problem
 

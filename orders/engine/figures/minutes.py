@@ -94,14 +94,6 @@ class MinuteReading:
         self._opened = _opened(self.began, self.began + MINUTE)
 
 
-def write_minute(began: datetime) -> bool:
-    """Writes the figures of the minute that began then; returns False if they have been written before."""
-    reading = MinuteReading(began)
-    while not reading.is_complete:
-        reading.read_slice()
-    return reading.write()
-
-
 def write_tallies(began: datetime) -> None:
     """Keeps the tally of each agent as the one at the end of the minute that began then."""
     run(
