@@ -37,11 +37,13 @@ def is_repeat(step: StepRow, goal: str) -> bool:
 
 
 def is_key_known(step: StepRow, declared: Step, goal: str, now: datetime) -> bool:
-    """Whether the remote service recognises the key of this call if it is repeated (P2)."""
+    """Whether the remote service recognises the key of this call if it is repeated, for as long as the call may take to
+    reach it (P2)."""
     if declared.key_retention <= 0:
         return False
     sent_at = step.compensation_sent_at if goal == Goal.COMPENSATE else step.sent_at
-    return sent_at is None or now - sent_at <= timedelta(seconds=declared.key_retention)
+    latest_arrival = now + timedelta(seconds=declared.complete_by + declared.settle)
+    return sent_at is None or latest_arrival - sent_at <= timedelta(seconds=declared.key_retention)
 
 
 def settles_at(step: StepRow, declared: Step, goal: str, now: datetime) -> datetime | None:
