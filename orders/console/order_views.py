@@ -18,12 +18,15 @@ from orders.console.forms.filters import FoldedFiltersForm, OrderFilterForm
 from orders.console.forms.orders import DecisionForm, PauseForm, PriorityForm
 from orders.console.guards import actor, page
 from orders.console.known_filters import only_filters
+from orders.console.order_history import history
 from orders.console.order_lookup import readable_json
 from orders.console.runbook_parts import runbook_of
+from orders.fields.email import ERASED
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search, timeline
 from orders.selectors.desk.approvals import approvals_of
 from orders.selectors.desk.archive_search import OrderList
+from orders.selectors.desk.attempts import attempts
 from orders.selectors.desk.clients import account_names, naming_accounts
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
@@ -31,9 +34,12 @@ from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, conso
 from orders.selectors.desk.decisions import open_decisions
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
 from orders.selectors.desk.money_back import NOTHING, money_back
+from orders.selectors.desk.order_detail import Detail
 from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
+from orders.selectors.desk.query import Condition
 from orders.selectors.desk.set_aside import set_aside_submissions
+from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.logged_requests import orders_of_request, requests_about, requests_with_id
 from orders.services import audit
@@ -42,7 +48,8 @@ from orders.services.operators import order_acts
 from orders.vocabulary import FINISHED_STATES, Goal, ProcessState
 from orders.wording import standings
 from orders.wording.cancelling import cancel_words
-from orders.wording.events import error_text, event_entry
+from orders.wording.events import error_text
+from orders.wording.waits import spent_rows
 
 PAGE = 50
 MOST_EXPORTED = 20_000
@@ -190,15 +197,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     if order is None:
         raise Http404
     detail = order.detail
-    until = detail.order.finished_at if detail.order and detail.order.finished_at else at
-    shows_all = request.GET.get("events") == "all"
-    events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
-    is_stopped = detail.order is not None and detail.order.state in (*FINISHED_STATES, ProcessState.ERROR)
-    goal = detail.order.goal if detail.order else Goal.COMPLETE
-    lanes = timeline.lanes(detail.steps, detail.events, now=at, goal=goal, is_stopped=is_stopped)
-    last = detail.events[-1].at if detail.events else detail.began
-    whole = order_chart.whole_span(lanes, began=detail.began, until=min(until, last) if is_stopped else at)
-    span = time_span.read_span(request.GET.get("from", ""), request.GET.get("to", ""), whole)
+    steps = [_step(order, step) for step in order.steps]
     return render(
         request,
         "console/orders/order.html",
@@ -207,12 +206,12 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "detail": detail,
             "order": detail.order,
             "sentence": standings.sentence(detail.order.standing) if detail.order else "",
-            "steps": [_step(order, step) for step in order.steps],
-            "chart": order_chart.draw(lanes, began=detail.began, span=span),
-            "span_links": list(time_span.links(span, whole, lanes, detail.began)),
-            "events": [event_entry(event, limits) for event in reversed(events)],
-            "left_out": len(detail.events) - len(events),
-            "spent": detail.spent,
+            "steps": steps,
+            "failing": [step for step in steps if detail.alert and step["facts"].name == detail.alert.step],
+            **_chart(request, detail, at),
+            **_history(request, detail, limits),
+            "spent": spent_rows(detail.spent),
+            "customer_query": _customer_query(order),
             "priority_form": _priority_form(order),
             "pause_form": PauseForm() if order.can_pause else None,
             "cancel": cancel_words(money_back([order_id]) if order.can_compensate else NOTHING),
@@ -223,6 +222,38 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             **(runbook_of(detail.alert.kind, detail.alert.code, detail.alert.agent) if detail.alert else {}),
         },
     )
+
+
+def _chart(request: HttpRequest, detail: Detail, at: datetime) -> dict[str, Any]:
+    """The chart of the part of the time that the url names, and the links to other parts."""
+    order = detail.order
+    until = order.finished_at if order and order.finished_at else at
+    is_stopped = order is not None and order.state in (*FINISHED_STATES, ProcessState.ERROR)
+    goal = order.goal if order else Goal.COMPLETE
+    lanes = timeline.lanes(detail.steps, detail.events, now=at, goal=goal, is_stopped=is_stopped)
+    last = detail.events[-1].at if detail.events else detail.began
+    whole = order_chart.whole_span(lanes, began=detail.began, until=min(until, last) if is_stopped else at)
+    span = time_span.read_span(request.GET.get("from", ""), request.GET.get("to", ""), whole)
+    return {
+        "chart": order_chart.draw(lanes, began=detail.began, span=span),
+        "span_links": list(time_span.links(span, whole, lanes, detail.began)),
+    }
+
+
+def _history(request: HttpRequest, detail: Detail, limits: RetryLimits) -> dict[str, Any]:
+    """The newest events, or all if the url says so, and how many are left out."""
+    shows_all = request.GET.get("events") == "all"
+    events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
+    return {
+        "history": history(events, attempts(events, detail.steps), retry_limits=limits),
+        "left_out": len(detail.events) - len(events),
+    }
+
+
+def _customer_query(order: ConsoleOrder) -> str:
+    """The query for all orders of its customer; empty if she is not known any more."""
+    email = order.detail.order.email if order.detail.order else ""
+    return "" if email in (None, "", ERASED) else str(Condition(name="customer", values=(email,)))
 
 
 def _priority_form(order: ConsoleOrder) -> PriorityForm | None:

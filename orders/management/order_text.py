@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import groupby
 
 from orders.fields.money import Money
 from orders.management.tables import Column, Fit, paragraph, printable, table
-from orders.selectors.desk.history import Cause, EventFacts, TimeSpent
+from orders.selectors.desk.attempts import runs
+from orders.selectors.desk.history import TimeSpent
 from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
 from orders.selectors.desk.standing import RetryLimits, StepFacts
-from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
 from orders.wording import standings
 from orders.wording.alert_words import alert_title
 from orders.wording.events import calls_sentence, error_text, event_sentence
 from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
-from orders.wording.waits import CAUSES, wait_words
+from orders.wording.waits import spent_rows, wait_words
 
 LABEL = 12
 
@@ -161,26 +161,10 @@ def _spent(spent: TimeSpent, width: int) -> str:
         Column("WAITING FOR", fit=Fit.WRAP),
     )
     rows = [
-        (
-            duration(seconds),
-            f"{100 * seconds / (spent.total or 1):.0f} %",
-            f"{CAUSES[cause]}{_parts(spent, cause)}",
-        )
-        for cause, seconds in spent.by_cause.items()
+        (duration(row.seconds), f"{row.percent} %", f"{row.cause}{f': {row.parts}' if row.parts else ''}")
+        for row in spent_rows(spent)
     ]
     return f"where the time went: {duration(spent.total)} in total\n{table(columns, rows, width=width)}"
-
-
-def _parts(spent: TimeSpent, cause: str) -> str:
-    if cause != Cause.AGENTS:
-        return ""
-    agents = ", ".join(
-        f"{agent} {duration(seconds)}" for agent, seconds in spent.by_agent.items() if seconds >= 0.001
-    )
-    if not spent.failed_calls:
-        return f": {agents}"
-    took = duration(spent.failed_call_seconds)
-    return f": {agents}; {counted(spent.failed_calls, 'failed call')} took {took}"
 
 
 def _longest(detail: Detail, retry_limits: RetryLimits, width: int) -> str:
@@ -217,24 +201,11 @@ def _timeline(detail: Detail, retry_limits: RetryLimits, width: int) -> str:
     )
     rows = []
     before = detail.began
-    for first, last, calls in _folded(detail.events):
-        sentence = calls_sentence(first, last) if calls > 1 else event_sentence(first, retry_limits)
+    for run in runs(detail.events):
+        first, last = run[0], run[-1]
+        sentence = calls_sentence(first, last) if len(run) > 1 else event_sentence(first, retry_limits)
         at = elapsed((first.at - detail.began).total_seconds())
         rows.append((at, duration((first.at - before).total_seconds()), sentence, first.actor_name))
         before = last.at
     began = f"{detail.began:%Y-%m-%d %H:%M:%S} UTC"
     return f"timeline, from {began}\n{table(columns, rows, width=width)}"
-
-
-def _folded(events: list[EventFacts]) -> Iterator[tuple[EventFacts, EventFacts, int]]:
-    """Runs of calls of one attempt that failed in the same way: first, last, how many. Every other event forms its own
-    run."""
-
-    def alike(event: EventFacts) -> object:
-        if event.kind != EventKind.CALL_FAILED:
-            return id(event)
-        return event.step, event.attempt, event.detail.get("code"), event.detail.get("message")
-
-    for _, group in groupby(events, key=alike):
-        run = list(group)
-        yield run[0], run[-1], len(run)

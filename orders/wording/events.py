@@ -144,8 +144,8 @@ TONES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class EventEntry:
-    """An event as the order page shows it. `detail` is what is stored about it, as JSON; `retry_at` is the next
-    try."""
+    """An event as the order page shows it. `detail` is what else is stored about it, as JSON; `retry_at` is the next
+    try; `exchange` is what was sent and answered, if it is a call that got an answer."""
 
     event: EventFacts
     sentence: str
@@ -153,11 +153,14 @@ class EventEntry:
     key: str
     detail: str
     retry_at: datetime | None
+    exchange: Mapping[str, Any] | None = None
 
 
 def event_entry(event: EventFacts, retry_limits: RetryLimits) -> EventEntry:
     """Returns an event with its sentence and everything that is stored about it."""
-    details = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
+    exchange = event.detail.get("exchange")
+    apart = ("key", "exchange") if isinstance(exchange, Mapping) else ("key",)
+    details = {name: value for name, value in event.detail.items() if value is not None and name not in apart}
     detail = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
     return EventEntry(
         event=event,
@@ -166,6 +169,7 @@ def event_entry(event: EventFacts, retry_limits: RetryLimits) -> EventEntry:
         key=str(event.detail.get("key", "")),
         detail=shorten(detail, LONGEST_DETAIL),
         retry_at=retry_after(event),
+        exchange=exchange if isinstance(exchange, Mapping) else None,
     )
 
 

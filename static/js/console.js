@@ -180,9 +180,11 @@
   }
 
   function keep(old, fresh) {
-    const opened = [...old.querySelectorAll("details")];
+    const before = [...old.querySelectorAll("details")];
+    const named = new Map(before.map((details) => [nameOf(details), details]));
     [...fresh.querySelectorAll("details")].forEach((details, index) => {
-      if (opened[index]?.open) details.open = true;
+      if (!nameOf(details)) details.open ||= Boolean(before[index]?.open);
+      else if (named.has(nameOf(details))) details.open = named.get(nameOf(details)).open;
     });
     for (const input of old.querySelectorAll("input:checked[name]")) {
       const same = fresh.querySelector(`input[name="${CSS.escape(input.name)}"][value="${CSS.escape(input.value)}"]`);
@@ -196,6 +198,7 @@
     }
   }
 
+  const nameOf = (details) => details.id || details.dataset.fold || "";
   const idOf = (row) => row.dataset.keyId ?? row.id;
   const rowOf = (part, id) => [part, ...part.querySelectorAll("[data-row]")].find((row) => idOf(row) === id);
 

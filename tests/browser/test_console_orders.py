@@ -90,7 +90,7 @@ def hold(shop: Shop, order_id: UUID) -> int:
 def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener, failing: Failing) -> None:
     order_id = failing()
     page = desk_of(open_page, "otto", f"/console/orders/{order_id}/")
-    page.get_by_role("link", name="Edit and resubmit…").click()
+    page.locator("#steps").get_by_role("link", name="Edit and resubmit…").click()
     page.get_by_label("City").fill("Den Haag")
     page.get_by_label("Reason").fill("she moved")
     page.get_by_role("button", name="Review changes").click()
@@ -237,3 +237,25 @@ def test_a_viewer_is_offered_no_acts(shop: Shop, open_page: Opener, failing: Fai
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     for name in (re.compile("^Cancel and"), "Edit and resubmit…", "Skip…"):
         expect(page.get_by_role("link", name=name)).to_have_count(0)
+
+
+def test_on_a_phone_an_order_in_error_takes_three_screens_and_begins_with_its_failing_step(
+    shop: Shop, open_page: Opener, failing: Failing
+) -> None:
+    at = f"/console/orders/{failing()}/"
+    page = desk_of(open_page, "otto", at)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(at)
+    assert page.evaluate("document.documentElement.scrollHeight") < 3 * 844
+    alert = page.locator("#facts .notice--bad")
+    expect(alert).to_contain_text("create-shipment (carrier)")
+    for part in (alert, alert.get_by_role("link", name="Edit and resubmit…")):
+        box = part.bounding_box()
+        assert box is not None and box["y"] + box["height"] <= 844
+    expect(page.locator("#chart svg")).to_be_hidden()
+    page.locator("#chart summary").first.click()
+    expect(page.locator("#chart svg")).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(at)
+    for part in ("#chart svg", "#spent table", "#id_priority"):  # a wide window folds nothing of this
+        expect(page.locator(part)).to_be_visible()

@@ -1,0 +1,68 @@
+"""The history on the console's page of an order: attempts folded, with what was sent and answered."""
+
+import re
+from typing import Any
+
+import pytest
+
+from orders.models import Event
+from tests.support.factories import ago
+from tests.web.conftest import Desk
+from tests.web.console_orders import in_error
+
+pytestmark = pytest.mark.django_db
+
+EXCHANGE = {
+    "method": "POST",
+    "path": "/create",
+    "status": 422,
+    "sent": {"Authorization": "(masked)", "Accept": "application/json"},
+    "answered": {"Retry-After": "30"},
+    "masked": ["Authorization"],
+}
+
+
+def record(order_id: Any, kind: str, seconds: float, attempt: int, **detail: Any) -> None:
+    event = Event.objects.create(
+        order_id=order_id,
+        kind=kind,
+        step="create-shipment",
+        attempt=attempt,
+        actor_kind="scheduler",
+        actor_name="scheduler:1",
+        detail=detail,
+    )
+    Event.objects.filter(pk=event.pk).update(at=ago(seconds))
+
+
+def two_attempts() -> Any:
+    """An order in Error whose second attempt was refused."""
+    order = in_error(attempt=2)
+    record(order.pk, "step_started", 90, 1, key=f"{order.pk}/create-shipment/1")
+    record(order.pk, "step_timed_out", 60, 1, ruling="retry", failures=1)
+    record(order.pk, "step_started", 50, 2, key=f"{order.pk}/create-shipment/1")
+    record(order.pk, "call_failed", 49, 2, code="no_route", message="no", exchange=EXCHANGE, **{"try": 1})
+    record(order.pk, "step_refused", 48, 2, error={"code": "no_route", "message": "no"})
+    return order
+
+
+def test_the_newest_attempt_is_open_and_the_others_are_folded(desk: Desk) -> None:
+    page = desk("viewer").get(f"/console/orders/{two_attempts().pk}/").content.decode()
+    folds = re.findall(r'<details class="attempt"\s+id="attempt-create-shipment-(\d)"\s+(open)?>', page)
+    assert folds == [("2", "open"), ("1", "")]
+
+
+def test_a_failed_call_shows_its_status_and_headers_without_secrets(desk: Desk) -> None:
+    page = desk("viewer").get(f"/console/orders/{two_attempts().pk}/").content.decode()
+    words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "Call 1 of create-shipment failed: no_route: no · HTTP 422" in words
+    assert "Request POST /create Accept application/json Authorization (masked)" in words
+    assert "Answer HTTP 422 Retry-After 30" in words
+
+
+def test_moments_have_the_time_of_day_and_those_of_another_day_the_date(desk: Desk) -> None:
+    order = in_error()
+    Event.objects.create(order_id=order.pk, kind="claimed", actor_kind="scheduler", actor_name="s")
+    Event.objects.update(at="2026-01-31T14:02:05Z")
+    page = desk("viewer").get(f"/console/orders/{order.pk}/").content.decode()
+    assert '<time datetime="2026-01-31T14:02:05+00:00" data-exact>Jan 31, 2026, 14:02:05</time>' in page
