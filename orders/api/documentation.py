@@ -159,7 +159,7 @@ PLACE_ORDER: dict[str, Any] = {
     "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": _examples(),
-    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused", "reference_taken"]},
+    "extensions": {OPERATION_PROBLEMS: ["idempotency_key_reused", "reference_taken", "intake_paused"]},
 }
 GET_ORDER: dict[str, Any] = {
     "operation_id": "get_order",

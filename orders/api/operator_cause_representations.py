@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.operator_approval_representations import ApprovalOut
+from orders.api.operator_pause_representations import PausesOut
 from orders.api.operator_representations import AlertGroupOut, BulkActionOut
 from orders.api.representations import MoneyOut, Out, page_of
 from orders.selectors.desk.causes import OpenTime
@@ -132,6 +133,7 @@ class HandoverOut(Out):
     is_more = serializers.BooleanField(source="has_more_times")
     bulk_actions = BulkActionOut(many=True, source="actions")
     agents = HeldAgentOut(many=True)
+    pauses = PausesOut()
     waiting = WaitingForPeopleOut()
     notes = HandoverNoteOut(many=True)
     cause_notes = CauseNoteOut(many=True)

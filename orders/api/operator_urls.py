@@ -11,6 +11,7 @@ from orders.api import operator_handover_views as handover_views
 from orders.api import operator_order_edit_views as order_edit_views
 from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
+from orders.api import operator_pause_views as pause_views
 from orders.api import operator_process_views as process_views
 from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
@@ -91,6 +92,9 @@ urlpatterns = [
     path("supervisor", system_views.Supervisor.as_view(), name="supervisor"),
     path("processes", process_views.Processes.as_view(), name="processes"),
     path("workflows", system_views.Workflows.as_view(), name="workflows"),
+    path("pauses", pause_views.Pauses.as_view(), name="pauses"),
+    path("intake/pause", pause_views.IntakePause.as_view(), name="intake-pause"),
+    path("intake/resume", pause_views.IntakeResume.as_view(), name="intake-resume"),
     path("outbox", system_views.Outbox.as_view(), name="outbox"),
     path("outbox/<int:message_id>/retry", system_views.OutgoingMessageRetry.as_view(), name="outbox-retry"),
     path("audit", system_views.AuditLog.as_view(), name="audit"),

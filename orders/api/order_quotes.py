@@ -42,7 +42,7 @@ QUOTE_ORDER: dict[str, Any] = {
     "tags": ["orders"],
     "request": requests.ORDER_SCHEMA,
     "responses": {200: OpenApiResponse(QuoteOut, description="The order could be placed now.")},
-    "extensions": {OPERATION_PROBLEMS: ["reference_taken"]},
+    "extensions": {OPERATION_PROBLEMS: ["reference_taken", "intake_paused"]},
 }
 
 

@@ -67,6 +67,9 @@ PROBLEMS: Mapping[str, Problem] = {
         ("too_many_waiting", 429, "Too many requests are waiting",
          "Wait for the number of seconds in `Retry-After`, or ask without waiting. A web process holds a limited "
          "number of waiting requests and streams, and at most a quarter of them for one account or IP address."),
+        ("intake_paused", 503, "No new orders are being taken",
+         "An operator has paused them. Nothing was stored: send the order again after `Retry-After` seconds. What was "
+         "accepted before goes on, and an Idempotency-Key that has placed an order is still answered with it."),
     ),
 }  # fmt: skip
 
@@ -105,7 +108,7 @@ SAY_MORE = (
 
 class ProblemError(Exception):
     """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`. `members`
-    are those that only this problem has."""
+    are those that only this problem has. `wait` is after how many seconds to try again, if that is known."""
 
     def __init__(
         self,
@@ -114,8 +117,10 @@ class ProblemError(Exception):
         *,
         errors: Sequence[Mapping[str, str]] = (),
         members: Mapping[str, Any] | None = None,
+        wait: int | None = None,
     ) -> None:
         super().__init__(code, detail)
+        self.wait = wait
         self.problem = PROBLEMS[code]
         self.detail = detail
         self.errors = errors
@@ -145,7 +150,7 @@ def body_of(error: Exception, request: Any, *, place: str = "") -> dict[str, Any
         errors = list(pointed(error.detail))
     elif isinstance(error, SAY_MORE):
         detail = str(error.detail)
-    if problem.status >= 500:
+    if problem.status >= 500 and problem.code != "intake_paused":
         _log(problem, error, request.path)
     errors = [
         {**error, "pointer": place + error["pointer"]} if "pointer" in error else error for error in errors
@@ -187,10 +192,10 @@ def _headers(problem: Problem, error: Exception) -> dict[str, str]:
     headers = {}
     if scheme := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = scheme
-    if problem.status == 503:
-        headers["Retry-After"] = str(OUTAGES.note())
-    elif wait := getattr(error, "wait", None):
+    if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait))
+    elif problem.status == 503:
+        headers["Retry-After"] = str(OUTAGES.note())
     return headers
 
 

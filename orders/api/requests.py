@@ -22,7 +22,13 @@ from orders.api.representations import order_url
 from orders.api.schema import WORKFLOW
 from orders.business import BadOrderError, OrderKind, registry
 from orders.business.own_words import OwnWords
-from orders.business.placing import CannotBePlacedError, KeyReusedError, NewOrder, ReferenceTakenError
+from orders.business.placing import (
+    CannotBePlacedError,
+    IntakePausedError,
+    KeyReusedError,
+    NewOrder,
+    ReferenceTakenError,
+)
 from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
 from orders.selectors.response_queues import queue_of
 from orders.vocabulary import TokenScope
@@ -213,6 +219,8 @@ def pointer(where: str) -> str:
 
 def refusal(error: Exception) -> Exception:
     """What tells the client why its order is refused; an error that is none of those stays as it is."""
+    if isinstance(error, IntakePausedError):
+        return ProblemError("intake_paused", wait=error.wait)
     if isinstance(error, CannotBePlacedError):
         return ValidationError(error.mistakes)
     if isinstance(error, BadOrderError):

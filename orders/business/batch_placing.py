@@ -7,10 +7,12 @@ from typing import NamedTuple, TypeAlias
 from orders.business.kinds import OrderKind
 from orders.business.order_ids import derived_order_id
 from orders.business.placing import (
+    IntakePausedError,
     KeyReusedError,
     NewOrder,
     PostedOrder,
     ReferenceTakenError,
+    check_intake,
     message_of,
     replayed,
 )
@@ -95,6 +97,10 @@ def _replayed(order: NewOrder, record: IdempotencyRecord) -> Outcome:
 
 def _messages(orders: Sequence[NewOrder]) -> list[Json | Exception]:
     """The message of each order, or why it has none."""
+    try:
+        check_intake()
+    except IntakePausedError as error:
+        return [error] * len(orders)
     numbers: dict[type[OrderKind], list[int]] = defaultdict(list)
     for number, order in enumerate(orders):
         numbers[order.kind].append(number)

@@ -9,8 +9,10 @@ from uuid import UUID
 
 from django.db.models import Model
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from uuid_utils.compat import uuid7
 
+from orders.business import intake_pause
 from orders.business.kinds import OrderKind
 from orders.business.order_ids import derived_order_id
 from orders.business.own_words import NO_WORDS, OwnWords
@@ -33,6 +35,15 @@ class CannotBePlacedError(SaswebError):
     def __init__(self, text: str, *, mistakes: Json | None = None) -> None:
         super().__init__(text)
         self.mistakes = mistakes or {"non_field_errors": [text]}
+
+
+class IntakePausedError(CannotBePlacedError):
+    """Raised while an operator has paused the intake: no new order is accepted. It is worth trying again after `wait`
+    seconds."""
+
+    def __init__(self, *, wait: int) -> None:
+        super().__init__(_("We are not taking orders at the moment. Please try again later."))
+        self.wait = wait
 
 
 class KeyReusedError(SaswebError):
@@ -94,7 +105,8 @@ def post_order(*, client: str, order: NewOrder, key: str | None) -> PostedOrder:
 
     The same client and key mean the same order, whose id follows from them, for as long as the order can be found.
     So does a reference, but placing another order with it is refused. Raises `CannotBePlacedError`, `KeyReusedError`,
-    `ReferenceTakenError`, and `BadOrderError` for data that the queue could not carry.
+    `ReferenceTakenError`, and `BadOrderError` for data that the queue could not carry. `IntakePausedError` is the first
+    of these; an order that was placed before is replayed during a pause as well.
 
     The one statement that writes is a transaction of its own, unless the caller has begun one.
     """
@@ -184,8 +196,15 @@ def check_reference(*, client: str, order: NewOrder) -> None:
             raise ReferenceTakenError(record.order_id)
 
 
+def check_intake() -> None:
+    """Raises `IntakePausedError` while an operator has paused the intake. Takes up to a second to notice."""
+    if (pause := intake_pause.known_pause()) is not None:
+        raise IntakePausedError(wait=intake_pause.seconds_to_wait(pause))
+
+
 def message_today(order: NewOrder) -> dict[str, Any]:
     """The message of an order that is placed now. Raises `CannotBePlacedError`, and `BadOrderError` as `compose`."""
+    check_intake()
     return message_of(order, order.request if order.is_described else order.kind.describe(order.request))
 
 

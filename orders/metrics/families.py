@@ -204,6 +204,12 @@ def _of_desk(gauges: Gauges) -> Iterator[Metric]:
         "Clients' webhooks to which nothing is sent, because they failed for days or want no more.",
         gauges.disabled_webhooks,
     )
+    yield _single(
+        "intake_paused",
+        "1 while an operator has new orders refused.",
+        gauges.intake_paused,
+    )
+    yield _single("orders_paused", "Orders that operators have paused, up to 10,001.", gauges.paused_orders)
     yield _labelled(
         "bulk_actions",
         "Bulk actions that have not ended, by state.",

@@ -3,7 +3,7 @@
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
 `outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
 `webhooks` what clients have us call, `requests` what they ask, `figures` what is counted over time, `shifts` what
-one shift of operators leaves the next, and `archive` the orders that finished long ago.
+one shift of operators leaves the next, `pauses` what they hold back, and `archive` the orders that finished long ago.
 """
 
 from orders.models.access import ApiToken
@@ -36,6 +36,7 @@ from orders.models.health import (
 from orders.models.limits import Bucket
 from orders.models.order import Order, OrderLine
 from orders.models.outbox import OutgoingMessage
+from orders.models.pauses import IntakePause
 from orders.models.requests import LoggedRequest
 from orders.models.second_factor import TotpFactor
 from orders.models.shifts import HandoverNote, OwnRunbook
@@ -67,6 +68,7 @@ __all__ = [
     "FeedEpoch",
     "GroupNote",
     "HandoverNote",
+    "IntakePause",
     "LeaderLease",
     "LoggedRequest",
     "Order",

@@ -48,6 +48,8 @@ ACTS = {
     "agent-resume": "resume agent",
     "agent-force": "force circuit",
     "agent-unforce": "unforce circuit",
+    "intake-pause": "pause intake",
+    "intake-resume": "resume intake",
     "bulk-actions": "bulk create",
     "bulk-action-pause": "pause action",
     "bulk-action-resume": "resume action",

@@ -304,6 +304,7 @@ PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
     ("bulk-actions", "b", "stack", "Bulk actions", ("bulk",)),
     ("compensation", "c", "cross", "Cancellations", ()),
     ("agents", "n", "plug", "Agents", ("agent",)),
+    ("pauses", "u", "pause", "Pauses", ()),
     ("supervisor", "s", "eye", "Supervisor", ()),
     ("processes", "p", "running", "Processes", ()),
     ("workflow", "w", "graph", "Workflow", ()),

@@ -13,6 +13,7 @@ from orders.selectors.desk.handover import MOST_FIGURES, CauseNote, Handover, Op
 from orders.selectors.desk.held_agents import HeldAgent
 from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
+from orders.wording.pauses import pause_lines
 from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
 from orders.wording.units import ENGLISH, bounded, counted, duration, money
 
@@ -68,6 +69,9 @@ def _causes(handover: Handover) -> Iterator[list[str]]:
 def _work(handover: Handover) -> Iterator[list[str]]:
     yield _section("Bulk actions", [_bulk(progress) for progress in handover.actions], "none under way")
     yield _section("Agents held by people", [_agent(agent) for agent in handover.agents], "none")
+    yield _section(
+        "Paused by people", pause_lines(handover.pauses), "neither new orders nor any order by itself"
+    )
     yield _waiting(handover.waiting)
 
 

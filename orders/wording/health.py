@@ -11,9 +11,10 @@ from orders.selectors.desk.standing import StandingKind
 from orders.selectors.desk.supervisor import SupervisorStatus
 from orders.vocabulary import CircuitState, ProcessState
 from orders.wording.agents import down_sentence, draining_sentence, hold_sentence
+from orders.wording.pauses import until_in_words
 from orders.wording.units import counted, duration
 
-PAGES = ("supervisor", "agents", "alerts", "set-aside", "orders")
+PAGES = ("supervisor", "agents", "alerts", "set-aside", "orders", "pauses")
 """The console's pages that show what may be wrong."""
 PATIENCE = 60.0
 """Seconds that a submission, or an order for a scheduler, may wait before it is a concern."""
@@ -43,9 +44,20 @@ def summarise(
     numbers: Overview, agents: Sequence[AgentStatus], watch: SupervisorStatus, open_alerts: int
 ) -> HealthSummary:
     """Lists what is wrong: failures before warnings."""
-    concerns = [*_of_supervisor(watch), *_of_agents(agents), *_of_orders(numbers, open_alerts)]
+    concerns = [
+        *_of_intake(numbers),
+        *_of_supervisor(watch),
+        *_of_agents(agents),
+        *_of_orders(numbers, open_alerts),
+    ]
     concerns.sort(key=lambda concern: concern.tone != "bad")
     return HealthSummary(tone=concerns[0].tone if concerns else "good", concerns=concerns)
+
+
+def _of_intake(numbers: Overview) -> Iterator[Concern]:
+    if (pause := numbers.intake_pause) is not None:
+        sentence = f"New orders are refused {until_in_words(pause.until)}: {pause.by} has paused them."
+        yield Concern(tone="bad", page="pauses", sentence=sentence)
 
 
 def _of_supervisor(watch: SupervisorStatus) -> Iterator[Concern]:

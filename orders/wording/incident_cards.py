@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from orders.fields.money import Money
 from orders.selectors.desk.incidents import NO_RISK, AtRisk, IncidentKind
+from orders.wording.units import ENGLISH, counted, money
 
 PLACES = (
     "supervisor",
@@ -17,6 +19,7 @@ PLACES = (
     "deadlines",
     "set-aside",
     "orders",
+    "pauses",
 )
 """The console's pages that a card leads to."""
 
@@ -44,3 +47,19 @@ class Card:
     by_itself: str
     links: Sequence[CardLink]
     at_risk: AtRisk = NO_RISK
+
+
+def impact_in_words(risk: AtRisk) -> str:
+    """What is at risk: "€1,560.00 and 3 promised times are at risk."; empty if nothing is."""
+    more = " or more" if risk.more else ""
+    sums = [
+        money(Money(amount=amount, currency=currency), locale=ENGLISH) + more
+        for currency, amount in sorted(risk.money.items())
+    ]
+    promised = [f"{counted(risk.promises, 'promised time')}{more}"] if risk.promises else []
+    parts = [*sums, *promised]
+    if not parts:
+        return ""
+    enumeration = ", ".join(parts[:-1]) + (" and " if parts[:-1] else "") + parts[-1]
+    is_one = len(parts) == 1 and (bool(sums) or risk.promises == 1)
+    return f"{enumeration} {'is' if is_one else 'are'} at risk."

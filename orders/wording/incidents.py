@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
-from orders.fields.money import Money
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -15,9 +14,10 @@ from orders.selectors.desk.incidents import ORDER, AtRisk, Incident, IncidentKin
 from orders.vocabulary import AlertKind, CircuitState
 from orders.wording.agents import limits_in_words
 from orders.wording.health import Concern, HealthSummary
-from orders.wording.incident_cards import Card, CardLink
+from orders.wording.incident_cards import Card, CardLink, impact_in_words
+from orders.wording.pause_cards import PAUSES, pause_card
 from orders.wording.runbooks import OF_A_ROLE, find_runbook
-from orders.wording.units import ENGLISH, counted, duration, money, number
+from orders.wording.units import counted, duration, number
 
 
 def cards(incidents: Sequence[Incident], health: HealthSummary, *, now: datetime) -> list[Card]:
@@ -33,14 +33,14 @@ def _is_set_aside(incident: Incident) -> bool:
 
 
 def _card(incident: Incident, now: datetime) -> Card:
+    if incident.kind in PAUSES:
+        return pause_card(incident)
     if incident.supervisor is not None:
         return _of_supervisor(incident, now)
     if incident.kind is IncidentKind.LATE and incident.alerts is not None:
         return _of_deadlines(incident, incident.alerts)
     if incident.agent is not None:
         return _of_agent(incident, incident.agent, now)
-    if incident.kind is IncidentKind.PAUSED:
-        return _of_pauses(incident)
     if incident.alerts is None:
         return _of_decisions(incident)
     if _is_set_aside(incident):
@@ -114,7 +114,7 @@ def _of_agent(incident: Incident, agent: AgentStatus, now: datetime) -> Card:
         title=_agent_title(agent, now),
         since=incident.since,
         why=_agent_why(agent),
-        impact=_impact(incident.at_risk),
+        impact=impact_in_words(incident.at_risk),
         by_itself=_agent_by_itself(agent, incident.at_risk),
         links=_agent_links(agent, incident.alerts),
         at_risk=incident.at_risk,
@@ -190,7 +190,7 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
         title=f"{what}: {group.pattern}"[:200],
         since=incident.since,
         why=f"{alerts.acknowledged_by} has acknowledged it." if alerts.acknowledged else "",
-        impact=_impact(incident.at_risk),
+        impact=impact_in_words(incident.at_risk),
         by_itself="They are not tried again by themselves: an operator has to act."
         if count > 1
         else "It is not tried again by itself: an operator has to act.",
@@ -231,34 +231,9 @@ def _of_decisions(incident: Incident) -> Card:
         title=f"{what} past the deadline.",
         since=incident.since,
         why="Nobody has decided.",
-        impact=_impact(incident.at_risk),
+        impact=impact_in_words(incident.at_risk),
         by_itself="At its next sweep, the supervisor takes the default. Without a default, the step fails.",
         links=[CardLink(label="Open the decisions", page="decisions")],
-        at_risk=incident.at_risk,
-    )
-
-
-def _of_pauses(incident: Incident) -> Card:
-    count = incident.at_risk.orders
-    return Card(
-        kind=incident.kind,
-        tone="warn",
-        title="An operator has paused an order."
-        if count == 1
-        else f"Operators have paused {number(count)} orders.",
-        since=incident.since,
-        why="Who did it, and why, is on the page of each order.",
-        impact=_impact(incident.at_risk),
-        by_itself="No step of it begins until somebody resumes it, or until its pause ends."
-        if count == 1
-        else "No step of them begins until somebody resumes them, or until their pauses end.",
-        links=[
-            CardLink(
-                label="Show the paused order" if count == 1 else "Show the paused orders",
-                page="orders",
-                place=f"?{urlencode({'q': 'paused:yes'})}",
-            )
-        ],
         at_risk=incident.at_risk,
     )
 
@@ -297,22 +272,6 @@ def _waiting(agent: AgentStatus, risk: AtRisk) -> str:
         return steps
     orders = counted(risk.orders, "order")
     return orders if agent.waiting == risk.orders else f"{orders} ({steps})"
-
-
-def _impact(risk: AtRisk) -> str:
-    """What is at risk: "€1,560.00 and 3 promised times are at risk."; empty if nothing is."""
-    more = " or more" if risk.more else ""
-    sums = [
-        money(Money(amount=amount, currency=currency), locale=ENGLISH) + more
-        for currency, amount in sorted(risk.money.items())
-    ]
-    promised = [f"{counted(risk.promises, 'promised time')}{more}"] if risk.promises else []
-    parts = [*sums, *promised]
-    if not parts:
-        return ""
-    enumeration = ", ".join(parts[:-1]) + (" and " if parts[:-1] else "") + parts[-1]
-    is_one = len(parts) == 1 and (bool(sums) or risk.promises == 1)
-    return f"{enumeration} {'is' if is_one else 'are'} at risk."
 
 
 def _capital(text: str) -> str:

@@ -1,8 +1,38 @@
 """What is paused, by whom and why, in sentences. Pure."""
 
+from collections.abc import Iterator
 from datetime import datetime
+
+from orders.selectors.desk.pauses import Pauses
+from orders.wording.units import number
 
 
 def until_in_words(until: datetime | None) -> str:
     """Until when a pause lasts: "until it is resumed" or "until 14:30 UTC on 26 November"."""
     return f"until {until:%H:%M} UTC on {until.day} {until:%B}" if until else "until it is resumed"
+
+
+def ends_in_words(until: datetime | None) -> str:
+    """How a pause ends, as a sentence."""
+    if until is None:
+        return "The pause ends when somebody resumes it."
+    return f"The pause ends by itself at {until:%H:%M} UTC on {until.day} {until:%B}."
+
+
+def pause_lines(pauses: Pauses) -> list[str]:
+    """What is paused, a line each, as plain text."""
+    return list(_lines(pauses))
+
+
+def _lines(pauses: Pauses) -> Iterator[str]:
+    if pause := pauses.intake:
+        yield f"new orders: refused {_who(pause.by, pause.at, pause.until, pause.reason)}"
+    for order in pauses.first_orders:
+        yield f"order {order.order_id}: {_who(order.by, order.at, order.until, order.reason)}"
+    if (rest := pauses.orders - len(pauses.first_orders)) > 0:
+        yield f"{number(rest)} more orders"
+
+
+def _who(by: str, at: datetime, until: datetime | None, reason: str) -> str:
+    ends = f"until {until:%Y-%m-%d %H:%M}" if until else "until somebody resumes it"
+    return f"by {by or 'nobody named'} since {at:%Y-%m-%d %H:%M}, {ends}{f' ({reason})' if reason else ''}"

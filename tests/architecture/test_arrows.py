@@ -63,7 +63,8 @@ ROOMS = {
             "orders.engine.channels.submissions",
             "orders.engine.runtime",
         ),
-        *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
+        *("orders.fields", "orders.models.order", "orders.models.pauses", "orders.vocabulary"),
+        "sasweb.environment",
     ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
     "orders.testing": (

@@ -13,6 +13,7 @@ from orders.models import (
     BulkItem,
     CauseFigures,
     CustomerTerm,
+    IntakePause,
     OrderFigures,
 )
 from orders.models.figures import AGES, BUCKETS
@@ -52,11 +53,22 @@ def item_of_an_action(**fields: Any) -> None:
     BulkItem.objects.create(**{"action": action, "position": 0, "order_id": UUID(int=1)} | fields)
 
 
+def intake_pause(**fields: Any) -> None:
+    IntakePause.objects.create(**{"by": "ada", "reason": "stock-taking", **fields})
+
+
 def two(write: Callable[[], object]) -> Callable[[], object]:
     return lambda: [write() for _ in range(2)]
 
 
 OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
+    ("the_intake_has_one_pause_at_most", "a second pause of the intake", lambda: intake_pause(id=2)),
+    ("a_pause_of_the_intake_has_a_reason", "a pause without a reason", lambda: intake_pause(reason="")),
+    (
+        "a_pause_of_the_intake_ends_after_it_began",
+        "a pause that ends before it began",
+        lambda: intake_pause(until=ago(60)),
+    ),
     ("one_row_of_figures_per_span", "a minute twice", two(figures)),
     ("figures_have_every_age", "a histogram with too few ages", lambda: figures(AGES - 1)),
     ("one_tally_per_outcome", "a tally twice", two(tally)),

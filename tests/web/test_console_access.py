@@ -35,7 +35,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
             *("handover", "handover-text", "cause-history", "group-times"),
             *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines", "find"),
-            "approvals",
+            *("approvals", "pauses"),
         ),
         PAGE,
     ),
@@ -63,7 +63,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     **dict.fromkeys(
         (
             *("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill"),
-            *("group-runbook", "approval-approve", "approval-decline"),
+            *("group-runbook", "approval-approve", "approval-decline", "intake-pause", "intake-resume"),
         ),
         (None, "admin"),
     ),

@@ -33,6 +33,7 @@ TARGETS = (
     "submission",
     "workflow",
     "handover",
+    "intake",
     ACCOUNT,
 )
 """The kinds of targets."""

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from orders.business.intake_pause import read_pause
 from orders.engine.runtime.sql import fetch
 from orders.models import AgentTally
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.decisions import count_open_decisions
 from orders.selectors.desk.overview import recent_counts
+from orders.selectors.desk.pauses import count_paused_orders
 from orders.selectors.desk.processes import RoleStatus, role_statuses
 from orders.selectors.desk.queues import Queue, QueueName, queues
 from orders.selectors.desk.set_aside import count_set_aside
@@ -44,10 +46,12 @@ class Gauges:
     disabled_webhooks: int
     bulk_actions: Mapping[str, int]
     bulk_orders: int
+    intake_paused: bool
+    paused_orders: int
 
 
 def read_gauges(*, now: datetime) -> Gauges:
-    """The system now. Twenty statements, each by an index."""
+    """The system now. Twenty-two statements, each by an index."""
     agents, waiting, watch = agent_statuses(now=now), queues(now=now), supervisor_status(now=now)
     counts = _counts(now)
     return Gauges(
@@ -70,6 +74,8 @@ def read_gauges(*, now: datetime) -> Gauges:
         disabled_webhooks=counts["disabled webhooks"],
         bulk_actions=_bulk_actions(),
         bulk_orders=counts["bulk orders"],
+        intake_paused=read_pause() is not None,
+        paused_orders=count_paused_orders(now=now),
     )
 
 

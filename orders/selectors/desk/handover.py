@@ -18,6 +18,7 @@ from orders.selectors.desk.causes import OpenTime, open_times
 from orders.selectors.desk.decisions import OpenDecision, count_open_decisions, open_decisions
 from orders.selectors.desk.held_agents import HeldAgent, held_agents
 from orders.selectors.desk.last_acts import LastAct, last_acts
+from orders.selectors.desk.pauses import Pauses, read_pauses
 from orders.selectors.desk.snoozes import Snooze, snooze_of
 from orders.vocabulary import AlertKind, ApprovalState, BulkState, Outcome, StepStatus
 
@@ -128,6 +129,7 @@ class Handover:
     snoozed: Sequence[OpenCause]
     actions: Sequence[Progress]
     agents: Sequence[HeldAgent]
+    pauses: Pauses
     waiting: Waiting
     figures: Figures
     notes: Sequence[HandoverNote]
@@ -135,7 +137,7 @@ class Handover:
 
 
 def read_handover(*, since: datetime, now: datetime) -> Handover:
-    """The hand-over of a range that ends now. About 20 statements, and one more for each bulk action under way."""
+    """The hand-over of a range that ends now. About 24 statements, and one more for each bulk action under way."""
     times = open_times(since=since, until=now, limit=MOST_TIMES)
     causes = _open_causes(now)
     return Handover(
@@ -148,6 +150,7 @@ def read_handover(*, since: datetime, now: datetime) -> Handover:
         snoozed=[cause for cause in causes if cause.snooze is not None],
         actions=_actions(now),
         agents=held_agents(now=now),
+        pauses=read_pauses(now=now),
         waiting=_waiting(now),
         figures=_figures(since),
         notes=list(HandoverNote.objects.filter(at__gte=since).order_by("-id")[:SHOWN]),

@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from orders.business.intake_pause import read_pause
 from orders.engine.runtime.sql import fetch
+from orders.models import IntakePause
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
 from orders.selectors.desk.snoozes import snooze_of
@@ -71,6 +73,8 @@ _PAUSED = f"""
 class IncidentKind(StrEnum):
     """What kind of thing is wrong, the most urgent first."""
 
+    INTAKE = "intake"
+    """New orders are refused, because an operator has paused them."""
     OURS = "ours"
     """The system itself: a role, a release, the delivery of alerts."""
     CANCELLATION = "cancellation"
@@ -110,7 +114,8 @@ NO_RISK = AtRisk()
 class Incident:
     """One thing that is wrong, `since` a time if that is known.
 
-    It is about a group of open `alerts`, an `agent`, the `supervisor`, decisions, or paused orders. If orders will be
+    It is about the pause of the `intake`, a group of open `alerts`, an `agent`, the `supervisor`, decisions, or paused
+    orders. If orders will be
     late, it is about both the alerts and the agent that the orders wait for.
     """
 
@@ -120,16 +125,18 @@ class Incident:
     alerts: OpenAlerts | None = None
     agent: AgentStatus | None = None
     supervisor: SupervisorStatus | None = None
+    intake: IntakePause | None = None
 
 
 def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: datetime) -> Sequence[Incident]:
-    """What is wrong now: our own failures first, then the others in the order of `IncidentKind`, the most money first.
+    """What is wrong now, in the order of `IncidentKind`, and the most money first.
 
-    Six statements. `agents` and `watch` have been read already.
+    Seven statements. `agents` and `watch` have been read already.
     """
     groups = [alerts for alerts in open_groups(now=now) if not _is_snoozed(alerts, now)][:MOST_GROUPS]
     troubled = [agent for agent in agents if _is_troubled(agent)]
     unsorted = [
+        *_of_intake(),
         *_of_supervisor(watch),
         *_of_groups(groups, {agent.name: agent for agent in agents}, now),
         *_of_agents(troubled, groups, now),
@@ -154,6 +161,11 @@ def _is_troubled(agent: AgentStatus) -> bool:
 
 def _is_incident(agent: AgentStatus | None) -> bool:
     return agent is not None and _is_troubled(agent)
+
+
+def _of_intake() -> Iterator[Incident]:
+    if (pause := read_pause()) is not None:
+        yield Incident(kind=IncidentKind.INTAKE, since=pause.at, intake=pause)
 
 
 def _of_supervisor(watch: SupervisorStatus) -> Iterator[Incident]:

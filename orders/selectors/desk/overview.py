@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from orders.business.intake_pause import read_pause
 from orders.engine.runtime.sql import fetch
-from orders.models import SubmissionMessage
+from orders.models import IntakePause, SubmissionMessage
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.figures import last_hour
@@ -42,7 +43,8 @@ class Overview:
 
     `oldest_pending` is the age of the oldest order that waits, for whatever reason; `oldest_ready` is the longest time
     that an order has waited only for a scheduler. `processed` and `compensated` are of the last 24 hours.
-    `per_minute` is how many were processed in each of the last ten minutes, on average.
+    `per_minute` is how many were processed in each of the last ten minutes, on average. `intake_pause` says that new
+    orders are refused.
     """
 
     pending: int
@@ -58,10 +60,11 @@ class Overview:
     per_minute: float
     done: TimeToDone
     groups: Sequence[OpenAlerts]
+    intake_pause: IntakePause | None = None
 
 
 def overview(*, now: datetime) -> Overview:
-    """The figures of the overview. Eleven statements, each by an index."""
+    """The figures of the overview. Twelve statements, each by an index."""
     counts = recent_counts(now=now, within=timedelta(hours=24))
     return Overview(
         pending=counts[ProcessState.PENDING],
@@ -77,6 +80,7 @@ def overview(*, now: datetime) -> Overview:
         per_minute=_per_minute(now),
         done=_time_to_done(now),
         groups=_largest_groups(now),
+        intake_pause=read_pause(),
     )
 
 

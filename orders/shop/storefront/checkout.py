@@ -18,7 +18,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from orders.business.placing import KeyReusedError
+from orders.business.intake_pause import is_paused
+from orders.business.placing import IntakePausedError, KeyReusedError
 from orders.fields import postal_address
 from orders.order_page.addresses import order_url
 from orders.selectors import accounts as account_selectors
@@ -67,17 +68,25 @@ def _initial(request: HttpRequest) -> dict[str, str]:
     )
 
 
-def _show(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpResponse:
+def _show(request: HttpRequest, content: Cart, form: CheckoutForm, *, status: int = 200) -> HttpResponse:
     context: dict[str, Any] = {
         "cart": content,
         "form": form,
         "key": _key(request),
         "methods": METHODS.items(),
         "is_demonstration": settings.DEBUG,
+        "intake_paused": is_paused(),
         "selected_method": form["payment_method"].value(),
         "sign_in": f"{resolve_url(settings.LOGIN_URL)}?next={request.path}",
     }
-    return render(request, "storefront/checkout.html", context)
+    return render(request, "storefront/checkout.html", context, status=status)
+
+
+def _refuse(request: HttpRequest, form: CheckoutForm, error: IntakePausedError) -> HttpResponse:
+    """Says that no orders are taken now. The cart, and what the customer has entered, are kept."""
+    answer = _show(request, cart.read(request), form, status=503)
+    answer.headers["Retry-After"] = str(error.wait)
+    return answer
 
 
 def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpResponse:
@@ -99,6 +108,8 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
             )
         else:
             placed_order = place_order(client=client, order=order, idempotency_key=key)
+    except IntakePausedError as error:
+        return _refuse(request, form, error)
     except (UnknownProductError, MixedCurrenciesError):
         form.add_error(None, _("Something in your cart can no longer be ordered. Check your cart."))
         return _show(request, cart.read(request), form)
