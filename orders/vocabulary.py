@@ -164,8 +164,7 @@ class Reason(StrEnum):
 
     CUSTOMER_CANCELLED = "customer_cancelled"
     CUSTOMER_DID_NOT_RESOLVE = "customer_did_not_resolve"  # in time, after a step was declined
-    DECIDED = "decided"
-    """A person decided so, or the default of a decision that nobody made."""
+    DECIDED = "decided"  # by a person, or by the default of a decision that nobody made
     STEP_REMEDY = "step_remedy"
     """A step failed for good, and its remedy is to compensate the order."""
     OPERATOR_REQUESTED = "operator_requested"
@@ -302,6 +301,7 @@ class MessageKind(StrEnum):
     NEW_PASSWORD = "new_password"
     WEBHOOK_OFF = "webhook_off"
     HANDOVER = "handover"
+    APPROVAL = "approval"
 
 
 class MessageChannel(StrEnum):

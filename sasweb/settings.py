@@ -256,6 +256,7 @@ SPECTACULAR_SETTINGS = {
     "WEBHOOKS": [
         "orders.api.webhook_documentation.ORDER",
         "orders.api.webhook_documentation.ALERT",
+        "orders.api.webhook_documentation.APPROVAL",
     ],
     "DESCRIPTION": "Place orders and follow them.",  # `orders.api.guide` adds how to begin
     "TAGS": [

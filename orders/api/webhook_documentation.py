@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from orders.api.feed_views import ChangeOut
 from orders.api.representations import Out
-from orders.vocabulary import AlertKind, EventKind
+from orders.vocabulary import AlertKind, ApprovalAct, EventKind, MessageKind
 
 
 class AlertNoticeOut(Out):
@@ -26,6 +26,24 @@ class AlertNoticeOut(Out):
     open = serializers.IntegerField(min_value=0)
     waiting = serializers.IntegerField(min_value=0)
     orders = serializers.ListField(child=serializers.UUIDField())
+    url = serializers.URLField()
+
+
+class ApprovalNoticeOut(Out):
+    """Somebody asks an admin to approve an act. `text` says everything in one line, as chat programs show it.
+
+    `request` is the number of the request, and `url` where the console shows it and an admin answers it.
+    """
+
+    text = serializers.CharField()
+    kind = serializers.ChoiceField(choices=[MessageKind.APPROVAL])
+    request = serializers.IntegerField(min_value=1)
+    act = serializers.ChoiceField(choices=list(ApprovalAct))
+    summary = serializers.CharField()
+    target = serializers.CharField()
+    reason = serializers.CharField(allow_blank=True)
+    asked_by = serializers.CharField()
+    expires_at = serializers.DateTimeField()
     url = serializers.URLField()
 
 
@@ -68,6 +86,20 @@ ALERT = OpenApiWebhook(
         responses={"2XX": OpenApiResponse(description="You have received the notice.")},
     ),
 )
+APPROVAL = OpenApiWebhook(
+    name="approval",
+    decorator=extend_schema(
+        operation_id="notice_approval",
+        summary="Receive new requests for approval",
+        description=(
+            "Posted to the url in `ALERT_WEBHOOK_URL` once for each request for approval, like an alert. An alert has "
+            "another `kind`."
+        ),
+        tags=["webhooks"],
+        request=ApprovalNoticeOut,
+        responses={"2XX": OpenApiResponse(description="You have received the notice.")},
+    ),
+)
 
 
 def _header(name: str, description: str, *, is_sure: bool = True) -> dict[str, Any]:
@@ -88,13 +120,15 @@ SIGNATURE = (
     "What a library of Standard Webhooks checks: `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, "
     "`webhook-timestamp` and the body with dots between them. While two secrets are valid there are two, with a space."
 )
+OF_OPERATORS = [
+    *SIGNED,
+    _header("webhook-signature", f"{SIGNATURE} Left out without `ALERT_WEBHOOK_SECRET`.", is_sure=False),
+    _header("Idempotency-Key", "The same as `webhook-id`."),
+]
 HEADERS = {
     "receive_change": [*SIGNED, _header("webhook-signature", SIGNATURE)],
-    "notice_alert": [
-        *SIGNED,
-        _header("webhook-signature", f"{SIGNATURE} Left out without `ALERT_WEBHOOK_SECRET`.", is_sure=False),
-        _header("Idempotency-Key", "The same as `webhook-id`."),
-    ],
+    "notice_alert": OF_OPERATORS,
+    "notice_approval": OF_OPERATORS,
 }
 """The headers of each webhook, by its operation."""
 

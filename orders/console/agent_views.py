@@ -15,6 +15,7 @@ from orders.console.forms.fields import first_error
 from orders.console.guards import act, actor, page
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_statuses
+from orders.selectors.desk.approvals import waiting_about_agents
 from orders.selectors.desk.outlook import LISTED, coming_misses, outlooks
 from orders.services.act_results import Result
 from orders.services.operators import agents as agent_services
@@ -29,6 +30,7 @@ def show_agents(request: HttpRequest) -> HttpResponse:
     context = {
         "agents": agents,
         **call_figures(request, agents, now=at),
+        "approvals": waiting_about_agents(now=at),
         "force_form": ForceCircuitForm(label_suffix=""),
     }
     return render(request, "console/agents/list.html", context)

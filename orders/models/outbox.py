@@ -19,7 +19,7 @@ class Priority(models.IntegerChoices):
 
 
 class OutgoingMessage(models.Model):
-    """One email, or one call of the alert webhook. `orders.outbox.queue` posts it and describes its life.
+    """One email, or one call of the webhook of the alerts. `orders.outbox.queue` posts it and describes its life.
 
     Its text is not stored: it is composed from the kind and the arguments each time it is sent, so that a link which
     opens an account or an order is never stored.
@@ -64,7 +64,8 @@ class OutgoingMessage(models.Model):
                 name="an_outgoing_message_is_due_or_has_ended",
             ),
             models.CheckConstraint(
-                condition=~Q(channel="webhook") | Q(kind="alert"), name="only_alerts_go_to_the_webhook"
+                condition=~Q(channel="webhook") | Q(kind__in=["alert", "approval"]),
+                name="only_messages_for_operators_go_to_the_webhook",
             ),
             models.CheckConstraint(
                 condition=~Q(kind="alert") | Q(group__isnull=False), name="an_alert_message_has_its_group"

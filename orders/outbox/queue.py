@@ -33,6 +33,7 @@ from orders.models.outbox import Priority
 from orders.outbox import (
     account_emails,
     alert_messages,
+    approval_messages,
     handover_emails,
     order_link_emails,
     webhook_emails,
@@ -66,8 +67,11 @@ COMPOSERS: Mapping[str, Composer] = {
     MessageKind.NEW_PASSWORD: account_emails.compose_new_password,
     MessageKind.WEBHOOK_OFF: webhook_emails.compose,
     MessageKind.HANDOVER: handover_emails.compose,
+    MessageKind.APPROVAL: approval_messages.compose,
 }
 """What a message of each kind says; nothing, when there is no reason to send it."""
+FOR_OPERATORS = frozenset({MessageKind.ALERT, MessageKind.APPROVAL})
+"""The kinds that go to all operators, before any customer's, by the channels of the alerts."""
 AFTERWARDS: Mapping[str, Callable[[OutgoingMessage], None]] = {
     MessageKind.ORDER_LINK: order_link_emails.record_sent
 }
@@ -88,7 +92,6 @@ def post(
 
     The arguments are stored and must hold no secret.
     """
-    is_alert = kind == MessageKind.ALERT
     fields = {
         "kind": kind,
         "channel": channel,
@@ -96,7 +99,7 @@ def post(
         "arguments": dict(arguments or {}),
         "order_id": order_id,
         "group": group,
-        "priority": Priority.ALERT if is_alert else Priority.CUSTOMER,
+        "priority": Priority.ALERT if kind in FOR_OPERATORS else Priority.CUSTOMER,
         "due_at": Now(),
         "give_up_at": Now() + patience(kind),
     }

@@ -12,6 +12,9 @@ REASONS: Mapping[str, str] = {
     MessageKind.NEW_PASSWORD: "No account that signs in with a password has this email address.",
     MessageKind.WEBHOOK_OFF: "The webhook has been enabled or deleted since.",
     MessageKind.HANDOVER: "The recipient is no longer an operator.",
+    MessageKind.APPROVAL: (
+        "The request was answered, or expired, before it was sent, or ALERT_EMAIL or ALERT_WEBHOOK_URL is empty."
+    ),
 }
 ALERTS: Mapping[str, str] = {
     MessageChannel.EMAIL: "Every alert of its group was closed before it was sent, or ALERT_EMAIL is empty.",

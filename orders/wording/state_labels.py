@@ -93,6 +93,7 @@ MESSAGE_KINDS: Mapping[str, str] = {
     MessageKind.NEW_PASSWORD: "new password",
     MessageKind.WEBHOOK_OFF: "webhook disabled",
     MessageKind.HANDOVER: "hand-over",
+    MessageKind.APPROVAL: "request for approval",
 }
 MESSAGE_STATES: Mapping[str, Pill] = {
     MessageState.QUEUED: Pill("idle", "clock", "waiting"),

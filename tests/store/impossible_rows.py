@@ -297,7 +297,7 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
         lambda: OutgoingMessage.objects.create(kind="sign_up", state="sent", give_up_at=WHEN, due_at=WHEN),
     ),
     (
-        "only_alerts_go_to_the_webhook",
+        "only_messages_for_operators_go_to_the_webhook",
         "a sign-up on the webhook",
         lambda: OutgoingMessage.objects.create(
             kind="sign_up", channel="webhook", give_up_at=WHEN, due_at=WHEN

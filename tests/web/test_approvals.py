@@ -136,8 +136,15 @@ def test_an_operator_asks_to_force_a_circuit_on_the_page_of_the_agents() -> None
     at = "/console/agents/carrier/force/ask/"
     assert f'formaction="{at}"' in text_of(bob.get("/console/agents/"))
     bob.post(at, {"state": "open", "seconds": "900", "reason": "it misbehaves"})
-    assert ApprovalRequest.objects.get().summary == "Force the circuit of carrier open for 15 min"
+    request = ApprovalRequest.objects.get()
+    assert request.summary == "Force the circuit of carrier open for 15 min"
     assert Circuit.objects.get().forced == ""
+    page = text_of(bob.get("/console/agents/"))
+    assert request.summary in page and f"/console/approvals/{request.pk}/withdraw/" in page
+    ann = signed_in(person("admin", "ann"))
+    assert f"/console/approvals/{request.pk}/approve/" in text_of(ann.get("/console/agents/"))
+    ann.post(f"/console/approvals/{request.pk}/decline/")
+    assert request.summary not in text_of(ann.get("/console/agents/"))
 
 
 @pytest.mark.usefixtures("above_30")
@@ -292,6 +299,19 @@ def test_an_expired_request_is_shown_as_expired_and_not_counted(bob: APIClient, 
     assert ann.get("/api/v1/status").json()["open_approvals"] == 0
     assert [row["state"] for row in ann.get(f"{API}?state=expired").json()["results"]] == ["expired"]
     assert ann.get(f"{API}?state=waiting").json()["results"] == []
+
+
+def test_a_request_that_nobody_has_answered_does_not_read_as_answered() -> None:
+    order, bob = doubtful(), signed_in(person("operator", "bob"))
+    ask_to_settle(bob, order)
+    ApprovalRequest.objects.update(expires_at=ago(1))
+    at = f"/console/orders/{order.pk}/"
+    page = text_of(bob.get(at))
+    assert "<dt>Expired</dt>" in page and "<dt>Answered</dt>" not in page
+    ask_to_settle(bob, order)
+    request = ApprovalRequest.objects.latest("id")
+    bob.post(f"/console/approvals/{request.pk}/withdraw/")
+    assert "<dt>Withdrawn</dt>" in text_of(bob.get(at))
 
 
 def test_refused_attempts_are_recorded(bob: APIClient) -> None:

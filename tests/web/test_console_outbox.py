@@ -83,7 +83,7 @@ def test_it_says_why_a_message_was_skipped() -> None:
     client = signed_in(person("viewer"))
     assert "No message was skipped." in text_of(client, "?view=skipped")
     group = AlertGroup.objects.create(kind="outage", agent="carrier", code="unreachable", pattern="no answer")
-    for kind in ("sign_up", "new_password", "order_link", "webhook_off", "handover"):
+    for kind in ("sign_up", "new_password", "order_link", "webhook_off", "handover", "approval"):
         a_failure(state="skipped", error="", kind=kind)
     for channel in ("email", "webhook"):
         a_failure(state="skipped", error="", kind="alert", channel=channel, group=group)

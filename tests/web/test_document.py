@@ -31,10 +31,13 @@ from orders.api.own_words import Metadata, Reference
 from orders.api.problems import PROBLEMS
 from orders.api.requests import SubjectText
 from orders.api.schema import ExactSchema
-from orders.models import AlertGroup, OutgoingMessage
+from orders.models import AlertGroup, Circuit, OutgoingMessage
+from orders.outbox import approval_messages
 from orders.outbox.alert_messages import compose
-from orders.vocabulary import EventKind, StatusKind
-from tests.support.factories import make_alert, make_order
+from orders.services.audit import Actor
+from orders.services.operators import approvals
+from orders.vocabulary import ApprovalAct, EventKind, StatusKind
+from tests.support.factories import ahead, make_alert, make_order
 
 OPERATIONS = ("get", "post", "delete")
 OPTIONAL_BODIES = {
@@ -213,6 +216,24 @@ def test_the_webhook_is_what_the_outbox_posts(document: Mapping[str, Any], setti
         "webhook-signature": False,
         "Idempotency-Key": True,
     }
+
+
+@pytest.mark.django_db
+def test_the_webhook_of_approvals_is_what_the_outbox_posts(
+    document: Mapping[str, Any], settings: Any
+) -> None:
+    settings.CONFIG = replace(settings.CONFIG, alert_webhook_url="https://chat.example.com/hook")
+    Circuit.objects.create(agent="carrier", forced="open", forced_until=ahead(900))
+    approvals.ask(
+        act=ApprovalAct.UNFORCE_CIRCUIT, parameters={"agent": "carrier"}, actor=Actor(name="bob"), reason=""
+    )
+    (call,) = approval_messages.compose(OutgoingMessage.objects.get())
+    webhook = document["webhooks"]["approval"]["post"]
+    schema = webhook["requestBody"]["content"]["application/json"]["schema"]
+    validator = jsonschema_rs.validator_for({"components": document["components"], **schema})
+    validator.validate(body := json.loads(json.dumps(call.body)))
+    notice = schema_of(document, "ApprovalNotice")
+    assert notice["properties"].keys() == body.keys() == set(notice["required"])
 
 
 class Everything(Strict):

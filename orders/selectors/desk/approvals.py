@@ -18,6 +18,9 @@ SHOWN = 25
 OF_ORDER = 5
 """The most requests that an order's page shows."""
 
+ENDED: Mapping[str, str] = {ApprovalState.EXPIRED: "Expired", ApprovalState.WITHDRAWN: "Withdrawn"}
+"""How a request has ended that nobody has answered."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRow:
@@ -43,6 +46,11 @@ class ApprovalRow:
     decided_at: datetime | None
     note: str
     result: str
+
+    @property
+    def ended(self) -> str:
+        """How it has ended, as the label of when."""
+        return ENDED.get(self.state, "Answered")
 
     @property
     def is_waiting(self) -> bool:
@@ -74,6 +82,15 @@ def approvals_of(order_id: UUID, *, now: datetime) -> list[ApprovalRow]:
     """The newest requests about an order. One query."""
     requests = ApprovalRequest.objects.filter(order_id=order_id)
     return _rows(requests.order_by("-id")[:OF_ORDER], now)
+
+
+def waiting_about_agents(*, now: datetime) -> dict[str, list[ApprovalRow]]:
+    """The requests about circuits that wait, by agent, oldest first. One query."""
+    requests = _waiting(now).filter(parameters__has_key="agent").order_by("id")
+    by_agent: dict[str, list[ApprovalRow]] = {}
+    for row in _rows(requests, now):
+        by_agent.setdefault(row.agent, []).append(row)
+    return by_agent
 
 
 def find_approval(request_id: int, *, now: datetime) -> ApprovalRow | None:

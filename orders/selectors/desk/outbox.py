@@ -72,7 +72,7 @@ def mask(email: str) -> str:
 
 
 def _row(message: OutgoingMessage) -> MessageRow:
-    is_for_operators = message.kind == MessageKind.ALERT
+    is_for_operators = message.kind in (MessageKind.ALERT, MessageKind.APPROVAL)
     return MessageRow(
         id=message.pk,
         kind=message.kind,

@@ -8,7 +8,7 @@ reason in the order's history names who asked.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -24,8 +24,10 @@ from orders.selectors.desk.refund_approval import is_set, may_refund, refund_to_
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
+from orders.services.operators import notifications
 from orders.services.operators.acts import already, done, refused
 from orders.services.operators.approval_acts import ACTS, REFUNDS, Terms, approval_by, refund_named
+from orders.services.operators.opposite_requests import opposite_request
 from orders.vocabulary import ApprovalAct, ApprovalState
 from orders.wording.units import counted
 
@@ -57,45 +59,63 @@ def ask(
     reason: str,
     typed: str | int | None = None,
 ) -> Asking:
-    """Asks for approval of an act. The same act that already waits for approval is not asked for again.
+    """Asks for approval of an act. The same act that already waits for approval is not asked for again, and one that is
+    opposed to what waits is refused.
 
     `typed` is what confirms an act that needs that. Raises what the act itself raises, such as `NoSuchOrderError`.
     """
-    target = ACTS[act].target(parameters)
     with transaction.atomic():
-        if refusal := _why_not_ask(act, parameters):
-            result = refusal
-        else:
-            parameters |= refund_named(act, parameters)
-            result = _rehearse(act, parameters, actor, reason, typed)
-        if result.status is not ResultStatus.DONE:
-            audit.record(
-                actor=actor,
-                act="ask for approval",
-                target=target,
-                result=result.message,
-                reason=reason,
-                allowed=result.status is not ResultStatus.REFUSED,
-            )
-            return Asking(result=result)
-        request, is_new = _store(act, parameters, actor, reason)
-        if not is_new:
-            message = f"{request.asked_by} has asked for this already. It waits for an admin's approval."
-            return Asking(request=request, result=already(message))
+        asking = _ask(act, parameters, actor, reason, typed)
+        result, request = asking.result, asking.request
+        if result.status is ResultStatus.ALREADY and request is not None:
+            return asking
         audit.record(
             actor=actor,
             act="ask for approval",
-            target=target,
-            result=f"Request {request.pk}: {request.summary}.",
+            target=ACTS[act].target(parameters),
+            result=f"Request {request.pk}: {request.summary}." if request else result.message,
             reason=reason,
-            after={"request": request.pk, "expires_at": str(request.expires_at)},
+            allowed=result.status is not ResultStatus.REFUSED,
+            after={"request": request.pk, "expires_at": str(request.expires_at)} if request else None,
         )
-        wake(Topic.PROGRESS)
+        if request is not None:
+            wake(Topic.PROGRESS)
+    return asking
+
+
+def _ask(
+    act: ApprovalAct, parameters: dict[str, Any], actor: Actor, reason: str, typed: str | int | None
+) -> Asking:
+    if refusal := _why_not_ask(act, parameters):
+        return Asking(result=refusal)
+    parameters |= refund_named(act, parameters)
+    rehearsed = _rehearse(act, parameters, actor, reason, typed)
+    if rehearsed.status is not ResultStatus.DONE:
+        return Asking(result=rehearsed)
+    # One after the other, so that of two opposed requests at once one is refused.
+    fetch("SELECT pg_advisory_xact_lock(hashtextextended('requests for approval', 0))")
+    digest, at = _digest(act, parameters), database_now()
+    if (earlier := _same(digest, at)) is not None:
+        return Asking(
+            request=earlier, result=already(f"{_waits(earlier)} It is the same, so nothing was added.")
+        )
+    if (opposite := opposite_request(act, parameters, at=at)) is not None:
+        first = "An admin answers it, or whoever asked withdraws it, before you can ask for this."
+        return Asking(result=refused(f"{_waits(opposite)} {first}"))
+    request = _store(act, parameters, digest, actor, reason, at)
+    notifications.tell_of_request(request)
     hours = counted(int(LIFETIME.total_seconds() // 3600), "hour")
     message = (
         f"Asked for approval as request {request.pk}. Another person, an admin, can approve it for {hours}."
     )
     return Asking(request=request, result=done(message))
+
+
+def _waits(request: ApprovalRequest) -> str:
+    return (
+        f"Request {request.pk} of {request.asked_by} waits for an admin’s approval already, since"
+        f" {request.asked_at:%d %b %H:%M} UTC: {request.summary}."
+    )
 
 
 def _why_not_ask(act: ApprovalAct, parameters: dict[str, Any]) -> Result | None:
@@ -120,19 +140,22 @@ def _rehearse(
     return result
 
 
-def _store(
-    act: ApprovalAct, parameters: dict[str, Any], actor: Actor, reason: str
-) -> tuple[ApprovalRequest, bool]:
-    """The request that waits for approval of this act, and whether it is new. Of two at once, one is."""
-    digest = sha256(json.dumps([act, parameters], sort_keys=True).encode()).hexdigest()
-    fetch("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [digest])
-    at = database_now()
+def _digest(act: ApprovalAct, parameters: dict[str, Any]) -> str:
+    return sha256(json.dumps([act, parameters], sort_keys=True).encode()).hexdigest()
+
+
+def _same(digest: str, at: datetime) -> ApprovalRequest | None:
+    """The request for this very act that waits. What has expired meanwhile is stored as expired."""
     waiting = ApprovalRequest.objects.filter(digest=digest, state=ApprovalState.WAITING)
     waiting.filter(expires_at__lte=at).update(state=ApprovalState.EXPIRED, decided_at=F("expires_at"))
-    if (earlier := waiting.first()) is not None:
-        return earlier, False
+    return waiting.first()
+
+
+def _store(
+    act: ApprovalAct, parameters: dict[str, Any], digest: str, actor: Actor, reason: str, at: datetime
+) -> ApprovalRequest:
     order_id = parameters.get("order_id")
-    request = ApprovalRequest.objects.create(
+    return ApprovalRequest.objects.create(
         act=act,
         target=ACTS[act].target(parameters)[:120],
         order_id=UUID(order_id) if order_id else None,
@@ -143,7 +166,6 @@ def _store(
         asked_by=actor.name,
         expires_at=at + LIFETIME,
     )
-    return request, True
 
 
 def approve(*, request_id: int, actor: Actor) -> Result:

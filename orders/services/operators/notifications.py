@@ -1,6 +1,8 @@
-"""Notifies operators of alerts (O1): one message per channel for each alert group, never one per order.
+"""Notifies operators of alerts (O1), one message per channel for each alert group, never one per order, and of requests
+for approval, one message per channel for each.
 
-The messages are posted to the outbox in the transaction that marks the alerts as notified, so none is lost.
+The messages are posted to the outbox in the transaction that marks the alerts as notified, or stores the request, so
+none is lost.
 """
 
 from collections.abc import Mapping
@@ -13,7 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 from orders.engine.runtime.sql import database_now, fetch
-from orders.models import Alert, AlertGroup, OutgoingMessage
+from orders.models import Alert, AlertGroup, ApprovalRequest, OutgoingMessage
 from orders.outbox import queue
 from orders.services.operators import causes, snoozes
 from orders.vocabulary import MessageChannel, MessageKind
@@ -106,6 +108,20 @@ def _post(group: AlertGroup, arguments: Mapping[str, Any], *, key: str) -> int:
             group=group,
             arguments=arguments,
             key=f"{key} {channel}",
+        )
+    return len(recipients)
+
+
+def tell_of_request(request: ApprovalRequest) -> int:
+    """Posts the messages about a new request for approval, in the transaction that stores it. Returns how many."""
+    recipients = _recipients()
+    for channel, recipient in recipients.items():
+        queue.post(
+            kind=MessageKind.APPROVAL,
+            channel=channel,
+            recipient=recipient,
+            arguments={"request": request.pk},
+            key=f"approval {request.pk} {channel}",
         )
     return len(recipients)
 
