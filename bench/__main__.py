@@ -2,7 +2,7 @@
 
     .venv/bin/python -m bench NAME [--help | …]     throughput, latency, load, concurrency, scale, parked,
                                                      recovery, under_fault, lost_replies, retention, path,
-                                                     compare, console, pages, signins, rest
+                                                     compare, console, queries, pages, signins, rest
     .venv/bin/python -m bench picture               draws the figures in results.md for the README
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
@@ -22,7 +22,7 @@ from sasweb.launcher import children
 
 NAMES = (
     *("throughput", "latency", "concurrency", "scale", "parked", "recovery", "under_fault", "lost_replies"),
-    *("retention", "load", "path", "compare", "console", "pages", "signins", "rest"),
+    *("retention", "load", "path", "compare", "console", "queries", "pages", "signins", "rest"),
 )
 WITHOUT_SERVER = ("compare",)
 SPECIAL_SETTINGS = {"path": {"autovacuum": "off", "full_page_writes": "off"}}

@@ -26,6 +26,7 @@ RUNS = {
     "scale": (["--orders", "6100", "--orders", "6200", "--runs", "1", "--churn", "1000"], "scheduler: claim"),
     "parked": (["--orders", "100", "--answers", "5"], "100"),
     "console": (["--orders", "8", "--requests", "1"], "overview"),
+    "queries": (["--orders", "300", "--requests", "1", "--only", "total:>200"], "customer:anna total:>200"),
     "signins": (["--rounds", "1", "--seconds", "1", "--parallel", "3"], "beside sign-ins"),
     "rest": (["--seconds", "0.2", "--orders", "60", "--held", "3"], "3 waiters and 3 streams"),
     "lost_replies": (["--lost", "2", "--rate", "0.5"], "effects done twice"),
