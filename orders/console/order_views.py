@@ -34,9 +34,11 @@ from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, conso
 from orders.selectors.desk.decisions import open_decisions
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
 from orders.selectors.desk.money_back import NOTHING, money_back
+from orders.selectors.desk.order_cause import last_fix, newest_note
 from orders.selectors.desk.order_detail import Detail
 from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
+from orders.selectors.desk.promise import promise_of
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.standing import RetryLimits
@@ -49,6 +51,7 @@ from orders.vocabulary import FINISHED_STATES, Goal, ProcessState
 from orders.wording import standings
 from orders.wording.cancelling import cancel_words
 from orders.wording.events import error_text
+from orders.wording.fixes import fix_in_words
 from orders.wording.waits import spent_rows
 
 PAGE = 50
@@ -219,9 +222,25 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "approvals": approvals_of(order_id, now=at),
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
-            **(runbook_of(detail.alert.kind, detail.alert.code, detail.alert.agent) if detail.alert else {}),
+            "promise": promise_of(detail, now=at),
+            **_cause(order),
         },
     )
+
+
+def _cause(order: ConsoleOrder) -> dict[str, Any]:
+    """What is known of the cause of its open alert: the runbook, how it was last fixed, and the newest note."""
+    alert, alerts = order.detail.alert, order.open_alerts
+    if alert is None or alerts is None:
+        return {}
+    fix = last_fix(alerts.group)
+    return {
+        **runbook_of(alert.kind, alert.code, alert.agent),
+        "group": alerts.group,
+        "fix": fix,
+        "fix_words": fix_in_words(fix) if fix else "",
+        "note": newest_note(alerts.group),
+    }
 
 
 def _chart(request: HttpRequest, detail: Detail, at: datetime) -> dict[str, Any]:

@@ -170,8 +170,10 @@ def outlooks(agents: Sequence[AgentStatus], *, now: datetime) -> list[Outlook]:
     ]
 
 
-def coming_misses(agents: Sequence[AgentStatus], *, now: datetime, limit: int = LISTED) -> list[ComingMiss]:
-    """The orders that will be late, the earliest first. One statement."""
+def coming_misses(
+    agents: Sequence[AgentStatus], *, now: datetime, limit: int = LISTED, order_id: UUID | None = None
+) -> list[ComingMiss]:
+    """The orders that will be late, or this one if it will be, the earliest first. One statement."""
     waited_for = [agent for agent in agents if agent.waiting]
     if not waited_for:
         return []
@@ -180,12 +182,13 @@ def coming_misses(agents: Sequence[AgentStatus], *, now: datetime, limit: int = 
         + """
         SELECT order_id, coalesce(title, ''), total, currency, agent, step, turn, turn_at,
                CASE WHEN is_missed THEN promised_by END, CASE WHEN is_given_up THEN given_up_at END
-          FROM judged WHERE is_missed OR is_given_up
+          FROM judged
+         WHERE (is_missed OR is_given_up) AND (%(order_id)s::uuid IS NULL OR order_id = %(order_id)s::uuid)
          ORDER BY LEAST(CASE WHEN is_missed THEN promised_by END, CASE WHEN is_given_up THEN given_up_at END),
                   order_id, agent
          LIMIT %(limit)s
         """,
-        {**_terms(waited_for, now), "limit": limit},
+        {**_terms(waited_for, now), "limit": limit, "order_id": order_id},
     )
     return [ComingMiss(*row) for row in rows]
 
