@@ -33,6 +33,7 @@ TARGETS = (
     "submission",
     "workflow",
     "handover",
+    "view",
     ACCOUNT,
 )
 """The kinds of targets."""
