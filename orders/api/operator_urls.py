@@ -13,6 +13,7 @@ from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
 from orders.api import operator_pause_views as pause_views
 from orders.api import operator_process_views as process_views
+from orders.api import operator_saved_view_views as saved_view_views
 from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
 
@@ -97,5 +98,8 @@ urlpatterns = [
     path("intake/resume", pause_views.IntakeResume.as_view(), name="intake-resume"),
     path("outbox", system_views.Outbox.as_view(), name="outbox"),
     path("outbox/<int:message_id>/retry", system_views.OutgoingMessageRetry.as_view(), name="outbox-retry"),
+    path("views", saved_view_views.SavedViews.as_view(), name="views"),
+    path("views/<int:view_id>/change", saved_view_views.SavedViewChange.as_view(), name="view-change"),
+    path("views/<int:view_id>/delete", saved_view_views.SavedViewDeletion.as_view(), name="view-delete"),
     path("audit", system_views.AuditLog.as_view(), name="audit"),
 ]

@@ -4,10 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orders.console.forms.filters import OrderFilterForm
+from orders.console.forms.saved_views import SavedViewForm
 from orders.selectors.desk.filters import NAMES, NOTHING_DONE, OrderFilter
 from orders.selectors.desk.query import Query
 from orders.selectors.desk.query_fields import ANYTHING, FIELDS
+from orders.selectors.desk.saved_views import Account, views_of
 
+CHIPS = 12
+"""The views that are shown above the list. The page of views has them all."""
 FIELD_OF = {"kind": "standing", "code": "error", "older": "age"}
 """The fields of the language that are called something else in the form."""
 
@@ -30,6 +34,19 @@ def bar(form: OrderFilterForm, *, steps: Sequence[str], agents: Sequence[str]) -
 def in_one_query(order_filter: OrderFilter) -> str:
     """The filter with all of its conditions in `q`, as the query of a URL."""
     return OrderFilter(q=str(order_filter.parsed)).query
+
+
+def saved(order_filter: OrderFilter, account: Account) -> Mapping[str, Any]:
+    """The views above the list, which of them the filter is, and the query that could be saved."""
+    views = views_of(account)
+    query = "" if order_filter.is_impossible else str(order_filter.parsed)
+    is_saved = any(view.query in (query, order_filter.q) for view in views)
+    return {
+        "views": views[:CHIPS],
+        "more_views": len(views) - CHIPS if len(views) > CHIPS else 0,
+        "view_form": SavedViewForm(query=query) if query and not is_saved else None,
+        "written": (query, order_filter.q),
+    }
 
 
 def chosen_in_query(form: OrderFilterForm) -> None:

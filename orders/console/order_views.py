@@ -111,6 +111,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "after": _next_page(order_filter, matches),
             "least_part": LEAST_PART,
             **bar,
+            **order_query.saved(order_filter, request.user),
         },
     )
 

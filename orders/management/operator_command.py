@@ -26,6 +26,7 @@ from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
 from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
 from orders.selectors.desk.query import QueryError
+from orders.selectors.desk.saved_views import named, shared_names
 from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import NoSuchOrderError
 from orders.wording.queries import read_query
@@ -56,6 +57,18 @@ def readable_query(query: str) -> str:
     except QueryError as error:
         raise Stop(str(error)) from error
     return query
+
+
+def query_of_view(name: str) -> str:
+    """The query of the shared view with this name, or of the only other one. Raises `Stop`."""
+    views = named(name)
+    if len(views) == 1:
+        return views[0].query
+    if views:
+        owners = ", ".join(view.owner for view in views)
+        raise Stop(f"the view {name!r} is not shared, and several people have one: {owners}")
+    shared = ", ".join(shared_names()) or "none"
+    raise Stop(f"there is no view {name!r}; shared views: {shared}")
 
 
 class OperatorCommand(BaseCommand):

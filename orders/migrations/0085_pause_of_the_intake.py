@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0078_waits_for_agents")]
+    dependencies = [("orders", "0081_saved_views")]
 
     operations = [
         migrations.CreateModel(

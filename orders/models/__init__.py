@@ -3,7 +3,8 @@
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
 `outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
 `webhooks` what clients have us call, `requests` what they ask, `figures` what is counted over time, `shifts` what
-one shift of operators leaves the next, `pauses` what they hold back, and `archive` the orders that finished long ago.
+one shift of operators leaves the next, `pauses` what they hold back, `views` the queries that they have saved, and
+`archive` the orders that finished long ago.
 """
 
 from orders.models.access import ApiToken
@@ -41,6 +42,7 @@ from orders.models.requests import LoggedRequest
 from orders.models.second_factor import TotpFactor
 from orders.models.shifts import HandoverNote, OwnRunbook
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
+from orders.models.views import SavedView
 from orders.models.webhooks import WebhookDelivery, WebhookEndpoint
 
 __all__ = [
@@ -80,6 +82,7 @@ __all__ = [
     "RetentionFailure",
     "RetryBudget",
     "RoleInstance",
+    "SavedView",
     "SetAside",
     "StatusCount",
     "StatusMessage",

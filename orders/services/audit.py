@@ -42,6 +42,11 @@ ACTS = {
     "group-runbook": "write runbook",
     "handover-note": "write handover",
     "handover-send": "send handover",
+    "view-save": "save view",
+    "views": "save view",
+    "view": "change view",
+    "view-change": "change view",
+    "view-delete": "delete view",
     "outbox-retry": "retry message",
     "agent-pause": "pause agent",
     "agent-limit": "limit agent",
@@ -77,6 +82,7 @@ TARGETS = {
     "role": "{}",
     "token_id": "token {}",
     "request_id": "request {}",
+    "view_id": "view {}",
 }
 """What an act is about, by the URL parameter that identifies it."""
 

@@ -18,6 +18,7 @@ from orders.models import (
     Circuit,
     OrderProcess,
     OutgoingMessage,
+    SavedView,
     SetAside,
     StatusMessage,
     StepState,
@@ -64,6 +65,7 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "set-aside/{number}": list(SetAside.objects.values_list("pk", flat=True)),
         "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
         "agents/{name}": ["payments", "instruments"],
+        "views/{view_id}": [_view(client), _view(client)],
         "approvals/{request_id}": [_asked(), _asked()],
         "bulk-actions/{action_id}": [_bulk_action(orders[-2:]), 2],
         "outbox/{message_id}": _outgoing_messages(),
@@ -73,6 +75,11 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "requests/{request_id}": _logged(client, orders),
         "callbacks/{token}": [issue_token(f"{called.pk}/spectrometry/1")],
     }
+
+
+def _view(client: User) -> int:
+    number = SavedView.objects.count()
+    return SavedView.objects.create(owner=client, name=f"view {number}", query="state:error").pk
 
 
 def _placed(client: User) -> list[Any]:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
+
 from orders.models import (
     AgentFigures,
     AgentTally,
@@ -15,6 +17,7 @@ from orders.models import (
     CustomerTerm,
     IntakePause,
     OrderFigures,
+    SavedView,
 )
 from orders.models.figures import AGES, BUCKETS
 from tests.support.factories import ago, ahead, make_order
@@ -57,6 +60,11 @@ def intake_pause(**fields: Any) -> None:
     IntakePause.objects.create(**{"by": "ada", "reason": "stock-taking", **fields})
 
 
+def view(**fields: Any) -> None:
+    owner = User.objects.get_or_create(username=fields.pop("owner", "olga"))[0]
+    SavedView.objects.create(**{"owner": owner, "name": "late", "query": "promise:late"} | fields)
+
+
 def two(write: Callable[[], object]) -> Callable[[], object]:
     return lambda: [write() for _ in range(2)]
 
@@ -85,6 +93,13 @@ OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
         two(lambda: CustomerTerm.objects.create(email="a@example.com", term="a", is_name=False)),
     ),
     ("an_act_waits_for_approval_once", "an act asked for twice", two(approval)),
+    ("a_view_has_a_name_and_a_query", "a view without a name", lambda: view(name="")),
+    ("an_owner_has_one_view_of_a_name", "a view twice", lambda: [view(), view(name="Late")]),
+    (
+        "one_shared_view_has_a_name",
+        "a name shared twice",
+        lambda: [view(is_shared=True), view(owner="otto", is_shared=True)],
+    ),
     (
         "a_request_is_decided_or_waits",
         "a request that waits and was decided",

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.urls import reverse
 
 from orders.console import urls
 from orders.engine.alerts import NewAlert, open_alerts
-from orders.models import AlertGroup, ApprovalRequest, BulkAction, Circuit, OutgoingMessage
+from orders.models import AlertGroup, ApprovalRequest, BulkAction, Circuit, OutgoingMessage, SavedView
 from tests.support.factories import make_order
 
 PUBLIC = {"sign-in"}
@@ -33,6 +34,12 @@ def make_places() -> dict[str, str]:
         asked_by="otto",
         expires_at="2030-01-01T00:00Z",
     )
+    view = SavedView.objects.create(
+        owner=User.objects.get_or_create(username="vera")[0],
+        name="late",
+        query="promise:late",
+        is_shared=True,
+    )
     about: dict[str, Any] = {
         "message_id": message.pk,
         "order_id": order.order_id,
@@ -46,6 +53,7 @@ def make_places() -> dict[str, str]:
         "role": "jobs",
         "token_id": 1,
         "request_id": approval.pk,
+        "view_id": view.pk,
     }
     places = {}
     for pattern in urls.urlpatterns:

@@ -35,7 +35,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
             *("handover", "handover-text", "cause-history", "group-times"),
             *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines", "find"),
-            *("approvals", "pauses"),
+            *("approvals", "pauses", "views"),
         ),
         PAGE,
     ),
@@ -53,7 +53,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             ),
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
             *("group-take", "group-assign", "group-snooze", "group-wake", "group-ticket"),
-            *("handover-note", "handover-send"),
+            *("handover-note", "handover-send", "view-save", "view-delete"),
             *("bulk-create", "bulk-act", "outbox-retry", "step-decide"),
             *("step-settle-ask", "order-erase-ask", "force-circuit-ask", "unforce-circuit-ask"),
             "approval-withdraw",
@@ -68,7 +68,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (None, "admin"),
     ),
     **dict.fromkeys(
-        ("order-compensate", "order-edit", "step-decide-confirmed", "step-skip", "step-edit"),
+        ("order-compensate", "order-edit", "step-decide-confirmed", "step-skip", "step-edit", "view"),
         ("operator", "operator"),
     ),
     "step-settle": ("operator", "admin"),
@@ -166,7 +166,7 @@ def test_each_access_level_may_do_what_the_table_says_and_every_refused_act_is_r
 def test_a_forged_request_changes_nothing_and_is_recorded(places: dict[str, str]) -> None:
     User.objects.filter(pk=person("admin").pk).update(is_superuser=True)
     client = Client(enforce_csrf_checks=True)
-    client.force_login(User.objects.get())
+    client.force_login(User.objects.get(username="admin"))
     before = state()
     acts = {name for name, (_, least) in TABLE.items() if least}
     for name in acts:

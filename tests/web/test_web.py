@@ -165,6 +165,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
             "force_circuit",
             "unforce_circuit",
         ),
+        *("list_views", "create_view", "change_view", "delete_view"),
         *("list_outbox", "retry_outgoing_message", "list_audit_entries"),
         *("list_requests", "get_request"),
         *("place_orders", "quote_order", "list_changes"),

@@ -6,7 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator_command import DONE, ReadingCommand, limit_of, readable_query, short
+from orders.management.operator_command import (
+    DONE,
+    ReadingCommand,
+    limit_of,
+    query_of_view,
+    readable_query,
+    short,
+)
 from orders.management.tables import Column, Fit, paragraph, table
 from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -32,6 +39,11 @@ class Command(ReadingCommand):
             help="as in the console's list: state:error 'total:>200' tidal (docs/operations.md)",
         )
         parser.add_argument(
+            "--view",
+            metavar="NAME",
+            help="only orders of this saved view (and of the query, if there is one)",
+        )
+        parser.add_argument(
             "--state", choices=[state.value for state in ProcessState], help="only orders in this state"
         )
         parser.add_argument(
@@ -44,7 +56,7 @@ class Command(ReadingCommand):
     def work(self, options: dict[str, Any]) -> int:
         moment, limit = now(), limit_of(options)
         order_filter = OrderFilter(
-            q=readable_query(" ".join(options["query"])),
+            q=_query(options),
             state=options["state"] or "",
             waiting=NOTHING_DONE if options["waiting"] else "",
         )
@@ -82,6 +94,13 @@ class Command(ReadingCommand):
         )
         rows = [_row(order, moment) for order in orders]
         return table(columns, rows, width=self.width, coloured=self.is_coloured)
+
+
+def _query(options: Mapping[str, Any]) -> str:
+    words = " ".join(options["query"])
+    if options["view"]:
+        words = f"{query_of_view(options['view'])} {words}".strip()
+    return readable_query(words)
 
 
 def _style(state: str) -> str:

@@ -34,6 +34,7 @@ TARGETS = (
     "workflow",
     "handover",
     "intake",
+    "view",
     ACCOUNT,
 )
 """The kinds of targets."""

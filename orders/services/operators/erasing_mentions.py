@@ -36,6 +36,7 @@ TABLES = {
     "orders_alertgroup": Mentions(texts=("pattern", "ticket_url")),
     "orders_handovernote": Mentions(texts=("by", "text")),
     "orders_ownrunbook": Mentions(texts=("by", "text"), key="code", first=""),
+    "orders_savedview": Mentions(texts=("name", "query", "by")),
     "orders_bulkaction": Mentions(texts=("selection", "reason", "pause_reason"), documents=("query",)),
     "orders_approvalrequest": Mentions(
         texts=("summary", "reason", "note", "result"), documents=("parameters",)
@@ -47,7 +48,7 @@ TABLES = {
     "django_admin_log": Mentions(texts=("object_repr", "change_message")),
 }
 SESSIONS = "django_session"
-NUMBERED = {"pattern"}
+NUMBERED = {"pattern", "name"}
 """Columns that are unique, so that two rows may not become the same."""
 
 
