@@ -129,7 +129,7 @@ def console_order(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -
     stored = StepState.objects.filter(process_id=order_id)
     rows = {step.name: step for step in (detail.archived.steps if detail.archived else stored)}
     alert = (
-        Alert.objects.filter(order_id=order_id, closed_at__isnull=True).select_related("group").first()
+        Alert.objects.filter(order_id=order_id, closed_at__isnull=True).select_related("group__owner").first()
         if detail.alert
         else None
     )
