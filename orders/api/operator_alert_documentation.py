@@ -33,8 +33,8 @@ ACKNOWLEDGE = act(
     "Acknowledge an alert group",
     ReasonIn,
     description=(
-        "Shows others that you are dealing with it. It holds until all of its alerts are closed, or until it is "
-        "reopened. Whoever acknowledges last is shown. The audit log records each request."
+        "Shows others that you have seen it, and makes you not its owner. It holds until all alerts that are open now "
+        "are closed, or until it is withdrawn. Whoever acknowledges last is shown. The audit log records each request."
     ),
 )
 REOPEN = act("reopen_alert_group", "Withdraw the acknowledgement of an alert group", ReasonIn)

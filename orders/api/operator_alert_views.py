@@ -68,12 +68,12 @@ class GroupAct(ActView):
 
 def _acknowledge(*, group_id: int, actor: Actor, reason: str) -> Result:
     alert_services.acknowledge(group_id=group_id, actor=actor, reason=reason)
-    return done("Acknowledged. Others can see that you are handling it.")
+    return done(alert_services.ACKNOWLEDGED)
 
 
 @extend_schema_view(post=extend_schema(**documentation.ACKNOWLEDGE))
 class GroupAcknowledgement(GroupAct):
-    """Records who is dealing with a group."""
+    """Records who has seen a group."""
 
     act = staticmethod(_acknowledge)
 

@@ -158,9 +158,8 @@ def add_note(request: HttpRequest, group_id: int) -> HttpResponse:
 
 @act(OPERATE)
 def acknowledge(request: HttpRequest, group_id: int) -> HttpResponse:
-    """Records that an operator is handling a group."""
-    message = "Acknowledged. Others can see that you are handling it."
-    return _change(request, group_id, alert_services.acknowledge, message)
+    """Records that an operator has seen a group."""
+    return _change(request, group_id, alert_services.acknowledge, alert_services.ACKNOWLEDGED)
 
 
 @act(OPERATE)

@@ -147,6 +147,8 @@ def _open_cause(cause: OpenCause) -> str:
     text = (
         f"{_name(alerts)}: {orders}since {_at(alerts.first_at)}, owner {alerts.group.owner_name or 'nobody'}"
     )
+    if alerts.acknowledged:
+        text += f", acknowledged by {alerts.acknowledged_by}"
     if snooze is not None:
         grown = f" or {snooze.most} open" if snooze.most else ""
         text += f", snoozed by {snooze.by} until {_at(snooze.until)}{grown}{_why(cause.snooze_reason)}"

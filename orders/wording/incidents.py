@@ -28,6 +28,13 @@ def cards(incidents: Sequence[Incident], health: HealthSummary, *, now: datetime
     return sorted(shown, key=lambda card: ORDER.index(card.kind))
 
 
+def _whose(alerts: OpenAlerts) -> str:
+    """Who owns a cause and who has acknowledged it; nothing if nobody does."""
+    owner = [f"{alerts.group.owner_name} owns it."] if alerts.group.owner else []
+    seen = [f"{alerts.acknowledged_by} has acknowledged it."] if alerts.acknowledged else []
+    return " ".join(owner + seen)
+
+
 def _is_set_aside(incident: Incident) -> bool:
     return incident.alerts is not None and incident.alerts.group.kind == AlertKind.SET_ASIDE
 
@@ -189,7 +196,7 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
         tone="bad",
         title=f"{what}: {group.pattern}"[:200],
         since=incident.since,
-        why=f"{alerts.acknowledged_by} has acknowledged it." if alerts.acknowledged else "",
+        why=_whose(alerts),
         impact=impact_in_words(incident.at_risk),
         by_itself="They are not tried again by themselves: an operator has to act."
         if count > 1

@@ -199,7 +199,7 @@ def test_times_are_those_of_the_installations_zone() -> None:
         ("state:error -agent:mail", "orders in state error, not at agent mail"),
         (
             "owner:olga -acknowledged:olga",
-            "orders with an alert that olga owns, without an alert that olga has acknowledged",
+            "orders with an alert whose cause olga owns, without an alert whose cause olga has acknowledged",
         ),
         ("total:>200 -total:200..300EUR", "orders with a total over 200, without a total of 200 to 300EUR"),
         ("failures:1 failures:>2", "orders with 1 failure, with more than 2 failures"),

@@ -55,13 +55,13 @@ def test_a_refund_that_failed_does_not_read_like_a_payment_that_failed(desk: Des
         assert "Cancellation failed: the card has expired" in words_of(client.get(f"/console/{place}"))
 
 
-def test_the_page_of_an_order_knows_who_handles_its_alert(desk: Desk) -> None:
+def test_the_page_of_an_order_knows_who_owns_its_cause_and_who_has_acknowledged_it(desk: Desk) -> None:
     order = in_error()
     client = desk("viewer")
     at = f"/console/orders/{order.pk}/"
-    assert "Nobody has acknowledged it yet." in words_of(client.get(at))
+    assert "Nobody owns it. Nobody has acknowledged it yet." in words_of(client.get(at))
     alert_services.acknowledge(group_id=Alert.objects.get().group_id, actor=OLGA)
-    assert "operator:olga is handling it" in words_of(client.get(at))
+    assert "Nobody owns it. operator:olga acknowledged it" in words_of(client.get(at))
 
 
 def test_an_error_is_printed_the_same_way_wherever_it_is_printed(desk: Desk) -> None:

@@ -174,7 +174,7 @@ def test_an_acknowledgement_older_than_the_alerts_does_not_count_in_api_or_conso
         assert ("nobody yet" in desk.get("/console/alerts/").content.decode()) is not bool(by)
         (line,) = csv.DictReader(desk.get("/console/alerts.csv").getvalue().decode("utf-8-sig").splitlines())
         assert line["acknowledged_by"] == by
-        assert ("acknowledged</span>" in desk.get("/console/").content.decode()) is bool(by)
+        assert ("acknowledged by olga</span>" in desk.get("/console/").content.decode()) is bool(by)
 
 
 @pytest.mark.pattern("O2")

@@ -336,9 +336,12 @@ def test_the_owner_is_who_has_the_cause_and_acknowledged_is_another_field() -> N
     olga = person("operator", "olga")
     person("operator", "otto")
     failed = in_error()
-    AlertGroup.objects.update(owner=olga, acknowledged_by="otto")
+    AlertGroup.objects.update(owner=olga, acknowledged_by="otto", acknowledged_at=ago(0))
     assert found("owner:olga") == found("acknowledged:otto") == {failed.pk}
     assert found("owner:otto") == found("acknowledged:olga") == set()
+    AlertGroup.objects.update(acknowledged_at=ago(9_000))  # of an earlier time that the cause was open
+    assert found("acknowledged:otto") == set()
+    assert found("-acknowledged:otto") == {failed.pk}
 
 
 def test_a_page_of_an_unreadable_query_says_that_nothing_was_searched(desk: Desk) -> None:

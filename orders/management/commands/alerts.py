@@ -115,7 +115,7 @@ def _open_lines(group: GroupSummary, orders: Sequence[UUID], moment: datetime, w
         lines.append(_labelled("orders", names + (f" and {more:,} more" if more > 0 else ""), width))
     if group.acknowledged_at:
         since = duration((moment - group.acknowledged_at).total_seconds())
-        lines.append(_labelled("seen by", f"{group.acknowledged_by}, acknowledged {since} ago", width))
+        lines.append(_labelled("acknowledged", f"by {group.acknowledged_by}, {since} ago", width))
     return lines + [_labelled(*line, width) for line in _desk_lines(group, moment)]
 
 
@@ -144,7 +144,7 @@ def _closed_lines(alerts: ClosedAlerts | None, width: int) -> list[str]:
 
 
 def _labelled(label: str, text: str, width: int) -> str:
-    return f"  {label:<10}" + paragraph(text, indent=" " * 12, width=width).lstrip()
+    return f"  {label:<9} " + paragraph(text, indent=" " * 12, width=width).lstrip()
 
 
 def _to_do(group: GroupSummary, width: int) -> list[str]:

@@ -208,7 +208,7 @@ def orders_with_alert(
 
 COLUMNS = (
     *("opened_at", "group", "kind", "agent", "step", "code", "message", "order", "email", "total"),
-    *("currency", "acknowledged_by", "told_at"),
+    *("currency", "acknowledged_by", "told_at", "owner"),
 )
 """The columns of `export`; `total` is in minor units."""
 
@@ -221,8 +221,9 @@ def export(*, group_id: int | None = None) -> Iterable[tuple[Any, ...]]:
                o.currency,
                CASE WHEN g.acknowledged_at >= min(a.opened_at) OVER (PARTITION BY a.group_id)
                     THEN g.acknowledged_by ELSE '' END,
-               a.notified_at
+               a.notified_at, coalesce(u.username, '')
           FROM orders_alert AS a JOIN orders_alertgroup AS g ON g.id = a.group_id
+          LEFT JOIN auth_user AS u ON u.id = g.owner_id
           LEFT JOIN orders_order AS o ON o.id = a.order_id
          WHERE a.closed_at IS NULL AND (%(group)s::bigint IS NULL OR a.group_id = %(group)s::bigint)
          ORDER BY a.opened_at DESC LIMIT %(most)s

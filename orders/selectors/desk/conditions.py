@@ -142,7 +142,13 @@ def _of(condition: Condition, state: str, now: datetime) -> Q | None:
         case "owner":
             return _has_alert(group__owner__username__in=values)
         case "acknowledged":
-            return _has_alert(group__acknowledged_by__in=values)
+            # As `OpenAlerts.acknowledged`: since the oldest of the cause's open alerts.
+            since = Alert.objects.filter(
+                group=OuterRef("group"),
+                closed_at__isnull=True,
+                opened_at__lte=OuterRef("group__acknowledged_at"),
+            )
+            return _has_alert(Exists(since), group__acknowledged_by__in=values)
         case "workflow":
             return Q(workflow__in=values)
         case "priority":
@@ -177,8 +183,8 @@ def _any(conditions: Any) -> Q:
     return either
 
 
-def _has_alert(**of: Any) -> Q:
-    alerts = Alert.objects.filter(closed_at__isnull=True, order_id__isnull=False, **of)
+def _has_alert(*conditions: Exists, **of: Any) -> Q:
+    alerts = Alert.objects.filter(*conditions, closed_at__isnull=True, order_id__isnull=False, **of)
     return Q(order_id__in=alerts.values("order_id"))
 
 

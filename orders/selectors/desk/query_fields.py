@@ -107,7 +107,9 @@ FIELDS: Mapping[str, Field] = {
     ),
     "error": _word("with an open alert of this error code", "error:declined"),
     "owner": _word("with an open alert whose cause this operator owns", "owner:olga"),
-    "acknowledged": _word("with an open alert that this operator has acknowledged", "acknowledged:olga"),
+    "acknowledged": _word(
+        "with an open alert whose cause this operator has acknowledged since it began", "acknowledged:olga"
+    ),
     "workflow": _word("of this workflow; unfinished, unless a state is named", "workflow:fulfil-order"),
     "priority": _measured("unfinished, of this priority", "priority:>5", read_numbers),
     "failures": _measured("with so many failures", "failures:>2", read_numbers),

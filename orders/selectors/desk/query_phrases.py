@@ -19,8 +19,11 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "agent": ("at agent {}", "not at agent {}"),
     "waiting": ("that wait for {}", "that do not wait for {}"),
     "error": ("with an open alert {}", "without an open alert {}"),
-    "owner": ("with an alert that {} owns", "without an alert that {} owns"),
-    "acknowledged": ("with an alert that {} has acknowledged", "without an alert that {} has acknowledged"),
+    "owner": ("with an alert whose cause {} owns", "without an alert whose cause {} owns"),
+    "acknowledged": (
+        "with an alert whose cause {} has acknowledged",
+        "without an alert whose cause {} has acknowledged",
+    ),
     "workflow": ("of workflow {}", "not of workflow {}"),
     "priority": ("of priority {}", "not of priority {}"),
     "failures": ("with {} failures", "without {} failures"),

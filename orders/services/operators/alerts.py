@@ -9,6 +9,8 @@ from orders.services import audit
 
 LONGEST_NOTE = 2_000
 """The most characters of a note. The rest is cut off."""
+ACKNOWLEDGED = "Acknowledged. Others can see that you have seen it. Take it if you deal with it."
+"""What whoever acknowledges a group is told."""
 
 
 class NoSuchGroupError(SaswebError):
@@ -20,7 +22,7 @@ class EmptyNoteError(SaswebError):
 
 
 def acknowledge(*, group_id: int, actor: audit.Actor, reason: str = "") -> AlertGroup:
-    """Records that somebody is dealing with an alert group. Raises `NoSuchGroupError`."""
+    """Records that somebody has seen an alert group, which makes nobody its owner. Raises `NoSuchGroupError`."""
     with transaction.atomic():
         group = lock_group(group_id)
         return _change(group, actor=actor, act="acknowledge", by=actor.name, reason=reason)
