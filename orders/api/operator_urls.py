@@ -12,6 +12,7 @@ from orders.api import operator_order_edit_views as order_edit_views
 from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
 from orders.api import operator_process_views as process_views
+from orders.api import operator_rehearsal_views as rehearsal_views
 from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
 
@@ -51,6 +52,7 @@ urlpatterns = [
     path("set-aside", order_lists.SetAsides.as_view(), name="set-aside"),
     path(f"{ORDER}/details", order_lists.OrderDetails.as_view(), name="order-details"),
     path(f"{ORDER}/resubmit", order_views.OrderResubmission.as_view(), name="order-resubmit"),
+    path(f"{ORDER}/rehearsal", rehearsal_views.OrderRehearsal.as_view(), name="order-rehearsal"),
     path(f"{ORDER}/retry", order_views.OrderRetry.as_view(), name="order-retry"),
     path(f"{ORDER}/priority", order_views.OrderPriority.as_view(), name="order-priority"),
     path(f"{ORDER}/pause", order_views.OrderPause.as_view(), name="order-pause"),
