@@ -2,7 +2,17 @@
 
 from collections.abc import Sequence
 
-from orders.agents import CALL_TIMEOUT, Agent, Json, Pending, Remote, Request, unknown_operation
+from orders.agents import (
+    CALL_TIMEOUT,
+    Agent,
+    Json,
+    Pending,
+    Rehearsal,
+    Remote,
+    Request,
+    rehearse,
+    unknown_operation,
+)
 from orders.business import Environment
 
 STANDIN = "127.0.0.1:9100"
@@ -48,6 +58,10 @@ class LabService:
         """Takes it back, or makes sure that it can no longer happen."""
         self._check(request)
         return await self._remote.post(self.reversal, key=request.key, body={"reverses": request.reverses})
+
+    async def rehearse(self, request: Request) -> Rehearsal:
+        """Says what it would send."""
+        return await rehearse(self, request)
 
     def body(self, request: Request) -> Json:
         """What the service is told."""

@@ -4,10 +4,11 @@
 
 `Remote` calls a service over HTTP, `SmtpRemote` sends emails. An agent takes a `Request`, returns a result (`Json`) and
 raises a fault; the protocols that it follows are `Agent`, `InquiringAgent` and `ListingAgent` in
-`orders.engine.contracts`. `orders.testing` proves that it does.
+`orders.engine.contracts`, and `RehearsingAgent` in `orders.engine.rehearsals`. `orders.testing` proves that it does.
 """
 
 from orders.agents.listing import list_effects
+from orders.agents.rehearsing import rehearse
 from orders.agents.smtp import SmtpRemote
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import (
@@ -23,6 +24,7 @@ from orders.engine.contracts import (
     Unknown,
 )
 from orders.engine.errors import Declined, Refused, Transient, Unresolved
+from orders.engine.rehearsals import Outgoing, Rehearsal
 
 __all__ = [
     "CALL_TIMEOUT",
@@ -34,8 +36,10 @@ __all__ = [
     "Finding",
     "Json",
     "NotDone",
+    "Outgoing",
     "Pending",
     "Refused",
+    "Rehearsal",
     "Remote",
     "Request",
     "SmtpRemote",
@@ -43,5 +47,6 @@ __all__ = [
     "Unknown",
     "Unresolved",
     "list_effects",
+    "rehearse",
     "unknown_operation",
 ]

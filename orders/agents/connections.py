@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 
 from orders.agents.answers import classify
+from orders.agents.rehearsing import Held, is_rehearsal
 
 MOST_CONNECTIONS = 2_000
 """Connections to one remote service at most: more than any agent's capacity, so that capacity is the limit."""
@@ -49,7 +50,7 @@ class Connections:
             # unpack one.
             auto_decompress=False,
             headers=headers,
-            middlewares=[_send_once],
+            middlewares=[_hold_back, _send_once],
         )
 
     async def call(self, method: str, url: str, **options: Any) -> Answer:
@@ -86,6 +87,17 @@ class _LostConnection(aiohttp.ClientError):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+async def _hold_back(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """In a rehearsal, keeps a request in place of connecting and sending it. It is complete here, with every header."""
+    if not is_rehearsal():
+        return await send(request)
+    body = request.body
+    raw = body if isinstance(body, bytes) else await body.as_bytes()
+    raise Held(method=request.method, url=str(request.url), headers=dict(request.headers), body=raw)
 
 
 async def _send_once(

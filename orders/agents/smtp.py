@@ -8,13 +8,17 @@ import contextlib
 import ssl
 import time
 from dataclasses import dataclass
+from email.parser import BytesHeaderParser
 from functools import cached_property
+from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
 import aiosmtplib
 
+from orders.agents.rehearsing import Held, is_rehearsal, show
 from orders.agents.transport import IDLE_CONNECTION
 from orders.engine.errors import Fault, Refused, Transient
+from orders.engine.rehearsals import EMAIL
 
 MAILS_PER_CONNECTION = 100
 """Emails that one connection carries before it is closed. Servers have a limit of their own, and where several share
@@ -111,6 +115,8 @@ class SmtpRemote:
             connection.client.close()
 
     async def _send(self, message: bytes, *, sender: str, recipient: str) -> None:
+        if is_rehearsal():
+            self._hold_back(message)
         reused = self._take_idle()
         client, mails = (reused.client, reused.mails) if reused else (self._new_client(), 0)
         try:
@@ -124,6 +130,14 @@ class SmtpRemote:
             self._idle.append(Connection(client=client, mails=mails + 1, idle_since=time.monotonic()))
         else:
             client.close()
+
+    def _hold_back(self, message: bytes) -> NoReturn:
+        """Shows an email in place of sending it."""
+        headers = {name: str(value) for name, value in BytesHeaderParser().parsebytes(message).items()}
+        url = f"{'smtps' if self._server.use_tls else 'smtp'}://{self._server.host}:{self._server.port}"
+        held = Held(method=EMAIL, url=url, headers=headers, body=message)
+        show(held, secrets=[self._server.password or ""])
+        raise held
 
     def _take_idle(self) -> Connection | None:
         """Returns the most recently used connection that is still good, and closes those that are not."""

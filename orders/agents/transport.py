@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlencode, urlsplit
 from orders.agents.answers import classify as classify
 from orders.agents.answers import read_error, read_object, retry_after_seconds
 from orders.agents.exchange import exchange
+from orders.agents.rehearsing import Held, show
 from orders.agents.tls import client_tls
 from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
 from orders.engine.errors import Fault, Refused, Transient, Unresolved
@@ -138,7 +139,11 @@ class Remote:
         return await self._call(method, path, json=content, headers=headers)
 
     async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        answer = await self._open().call(method, f"{self._base_url}/{path}", **options)
+        try:
+            answer = await self._open().call(method, f"{self._base_url}/{path}", **options)
+        except Held as held:
+            show(held, secrets=self._shown_secrets)
+            raise
         try:
             return self._read(answer)
         except Fault as fault:
@@ -148,7 +153,7 @@ class Remote:
                 sent={**self._headers, **options.get("headers", {})},
                 status=answer.status,
                 answered=answer.headers,
-                secrets=[secret.decode() for secret in self._secrets],
+                secrets=self._shown_secrets,
             )
             raise
 
@@ -167,6 +172,10 @@ class Remote:
             return read_object(answer.body)
         except ValueError as error:
             raise Transient("bad_answer", "the answer is not a JSON object that can be kept") from error
+
+    @property
+    def _shown_secrets(self) -> list[str]:
+        return [secret.decode() for secret in self._secrets]
 
     def _without_secrets(self, raw: bytes) -> bytes:
         for secret in self._secrets:

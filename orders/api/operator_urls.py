@@ -13,6 +13,7 @@ from orders.api import operator_order_lists as order_lists
 from orders.api import operator_order_views as order_views
 from orders.api import operator_pause_views as pause_views
 from orders.api import operator_process_views as process_views
+from orders.api import operator_rehearsal_views as rehearsal_views
 from orders.api import operator_saved_view_views as saved_view_views
 from orders.api import operator_system_views as system_views
 from orders.api import operator_views as views
@@ -53,6 +54,7 @@ urlpatterns = [
     path("set-aside", order_lists.SetAsides.as_view(), name="set-aside"),
     path(f"{ORDER}/details", order_lists.OrderDetails.as_view(), name="order-details"),
     path(f"{ORDER}/resubmit", order_views.OrderResubmission.as_view(), name="order-resubmit"),
+    path(f"{ORDER}/rehearsal", rehearsal_views.OrderRehearsal.as_view(), name="order-rehearsal"),
     path(f"{ORDER}/retry", order_views.OrderRetry.as_view(), name="order-retry"),
     path(f"{ORDER}/priority", order_views.OrderPriority.as_view(), name="order-priority"),
     path(f"{ORDER}/pause", order_views.OrderPause.as_view(), name="order-pause"),

@@ -32,11 +32,8 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
     """
     with transaction.atomic():
         row, steps = lock_order(order_id)
-        if row.process_state != ProcessState.ERROR:
-            return Result(
-                status=ResultStatus.ALREADY,
-                message=f"The order is {row.process_state}, so nothing was resubmitted.",
-            )
+        if reason := why_not_resubmit(row):
+            return Result(status=ResultStatus.ALREADY, message=f"{reason}, so nothing was resubmitted.")
         all_failed = [candidate for candidate in steps if candidate.state == StepStatus.FAILED]
         failed = [candidate for candidate in all_failed if step in (None, candidate.name)]
         if step is not None and not failed:
@@ -64,6 +61,11 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
             state_store.record_events([EventRow(order_id, EventKind.RESUBMITTED, actor, detail=detail)])
     names = ", ".join(failure.name for failure in failed) or "the order"
     return Result(status=ResultStatus.DONE, message=f"Resubmitted {names}.")
+
+
+def why_not_resubmit(row: ProcessRow) -> str:
+    """Why an order cannot be resubmitted, without a full stop; empty if it can be."""
+    return "" if row.process_state == ProcessState.ERROR else f"The order is {row.process_state}"
 
 
 def compensate_order(

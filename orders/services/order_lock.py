@@ -54,6 +54,17 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
     return reset._replace(state=StepStatus.NOT_STARTED)
 
 
+def released(row: ProcessRow) -> ProcessRow:
+    """Returns an order as the schedulers get it back: Pending, and due at once."""
+    return row._replace(
+        process_state=ProcessState.PENDING,
+        locked_by=None,
+        not_before=None,
+        complete_by=None,
+        announced=True,
+    )
+
+
 def release_order(row: ProcessRow, *, by: str, resolution: str) -> None:
     """Makes an order Pending and unlocked, closes its alert, and wakes the schedulers.
 
@@ -64,16 +75,6 @@ def release_order(row: ProcessRow, *, by: str, resolution: str) -> None:
         cause = alerts.open_causes([row.order_id]).get(row.order_id)
         queues = queues_of(row.workflow, row.reply_to)
         status.post(status.Status(queue, row.order_id, StatusKind.FAILED, cause) for queue in queues)
-    state_store.write_processes(
-        [
-            row._replace(
-                process_state=ProcessState.PENDING,
-                locked_by=None,
-                not_before=None,
-                complete_by=None,
-                announced=True,
-            )
-        ]
-    )
+    state_store.write_processes([released(row)])
     alerts.close_alerts([row.order_id], by=by, resolution=resolution)
     wake(Topic.SCHEDULER, Topic.PROGRESS)

@@ -3,9 +3,10 @@
 from orders.testing.cancelling import CancellationTests
 from orders.testing.effects import EffectTests
 from orders.testing.faults import FaultTests
+from orders.testing.rehearsing import RehearsalTests
 
 
-class AgentContract(FaultTests, CancellationTests, EffectTests):
+class AgentContract(FaultTests, CancellationTests, EffectTests, RehearsalTests):
     '''Tests that an agent keeps what the engine relies on. Subclass it, and pytest runs them against your agent.
 
     Say which operation is tested, and write three methods: one makes the agent, one its stand-in service, and one lists
@@ -13,7 +14,7 @@ class AgentContract(FaultTests, CancellationTests, EffectTests):
 
         from aiohttp import web
 
-        from orders.agents import CALL_TIMEOUT, Json, Remote, Request, unknown_operation
+        from orders.agents import CALL_TIMEOUT, Json, Rehearsal, Remote, Request, rehearse, unknown_operation
         from orders.testing import AgentContract
 
 
@@ -38,6 +39,9 @@ class AgentContract(FaultTests, CancellationTests, EffectTests):
                     raise unknown_operation(request)
                 body = {"reverses": request.reverses}
                 return await self._remote.post("release", key=request.key, body=body)
+
+            async def rehearse(self, request: Request) -> Rehearsal:
+                return await rehearse(self, request)
 
             async def close(self) -> None:
                 await self._remote.close()
@@ -100,6 +104,6 @@ class AgentContract(FaultTests, CancellationTests, EffectTests):
     | `left_out` | tests that cannot hold, and why, as in `{"test_…": "mail has no keys"}`; they are skipped | none |
 
     Between the agent and its service is a `StandIn`, as `self.stand_in`, which cuts connections and answers with
-    errors. If the agent has `inquire`, that is tested, too. Tests of your own have `self.call(request)`,
+    errors. If the agent has `inquire` or `rehearse`, that is tested, too. Tests of your own have `self.call(request)`,
     `self.fault_of(request, when=…)`, `self.inquire(request)`, `self.reversal_of(request)`, `self.count(request)`.
     '''

@@ -49,6 +49,17 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """A call as it has arrived."""
+
+    method: str
+    path: str
+    """With the query, as it was sent."""
+    headers: Mapping[str, str]
+    body: bytes
+
+
 class StandIn:
     """Stands between an agent and a stand-in service, at `url`. A context manager.
 
@@ -66,6 +77,8 @@ class StandIn:
         self.url = ""
         self.calls = 0
         """The calls that have arrived so far."""
+        self.received: list[Received] = []
+        """The same calls, the last one last."""
         self._service = service
         self._behaviour: Behaviour | Answer = Behaviour.PASS_ON
         self._under_way: set[asyncio.Task[web.Response]] = set()
@@ -161,6 +174,11 @@ class StandIn:
         passing = None
         with self._changed:
             self.calls += 1
+            self.received.append(
+                Received(
+                    method=request.method, path=request.raw_path, headers=dict(request.headers), body=body
+                )
+            )
             if not isinstance(behaviour, Answer) and behaviour not in (Behaviour.CUT, Behaviour.HANG):
                 passing = asyncio.create_task(self._pass_on(request, body))
                 self._under_way.add(passing)

@@ -58,6 +58,7 @@ MUST_FAIL = {
     "TestNeverKnows": INQUIRIES | {"test_an_inquiry_that_fails_claims_nothing"},
     "TestClosesOnce": {"test_closing_twice_is_harmless"},
     "TestLeavesATask": {"test_closing_twice_is_harmless"},
+    "TestSendsInARehearsal": {"test_a_rehearsal_shows_what_is_then_sent"},
     "TestHasNoCapacity": {"test_the_agent_declares_its_limits"},
 }
 """For each wrong agent, tests of the contract that must fail. Others may fail with them."""

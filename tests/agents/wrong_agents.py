@@ -8,7 +8,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from orders.agents import Finding, Json, NotDone, Refused, Request, Transient
+from orders.agents import Finding, Json, NotDone, Refused, Rehearsal, Request, Transient
 from orders.business import ResultField
 from orders.engine.errors import Fault
 from orders.shop.agents.warehouse import Warehouse
@@ -230,3 +230,13 @@ class HasNoCapacity(Warehouse):
 
 class TestHasNoCapacity(Reserving):
     agent = HasNoCapacity
+
+
+class SendsInARehearsal(Warehouse):
+    async def rehearse(self, request: Request) -> Rehearsal:
+        await self.perform(request)
+        return await super().rehearse(request)
+
+
+class TestSendsInARehearsal(Reserving):
+    agent = SendsInARehearsal

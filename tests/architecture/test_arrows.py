@@ -23,6 +23,7 @@ BUSINESS = ("orders.shop", "orders.agents")
 PUBLIC = (
     *("orders.business", "orders.agents", "orders.fields", "orders.vocabulary", "orders.wording"),
     *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits", "orders.engine.runtime.sql"),
+    "orders.engine.rehearsals",
     *("orders.services.accounts", "orders.services.act_results", "orders.services.customers"),
     *("orders.services.order_lock", "orders.services.placing", "orders.services.signalling"),
     *("orders.services.answers", "orders.selectors.accounts", "orders.selectors.order_lists"),
@@ -66,10 +67,15 @@ ROOMS = {
         *("orders.fields", "orders.models.order", "orders.models.pauses", "orders.vocabulary"),
         "sasweb.environment",
     ),
-    "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
+    "orders.agents": ("orders.engine.contracts", "orders.engine.errors", "orders.engine.rehearsals"),
     "orders.testing": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
-        *("orders.engine.callbacks", "orders.engine.results", "orders.engine.rows"),
+        *(
+            "orders.engine.callbacks",
+            "orders.engine.rehearsals",
+            "orders.engine.results",
+            "orders.engine.rows",
+        ),
         *(
             "orders.business.registry",
             "orders.services.answers",
@@ -97,7 +103,8 @@ ROOMS = {
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
-        *("orders.engine.moving", "orders.engine.results"),
+        *("orders.engine.moving", "orders.engine.results", "orders.engine.contracts"),
+        *("orders.engine.next_calls", "orders.engine.rehearsals"),
         *("orders.outbox", "orders.access", "orders.business"),
         *(
             "orders.wording.cancelling",
@@ -211,7 +218,7 @@ def test_a_workflow_is_declared_with_the_contracts_and_pure_checks_alone() -> No
 
 @pytest.mark.pattern("A1")
 def test_an_agent_knows_the_contracts_and_its_transport_and_no_database() -> None:
-    allowed = ("orders.agents", "orders.engine.contracts", "orders.engine.errors")
+    allowed = (*ROOMS["orders.agents"], "orders.agents")
     assert offences(within("orders.agents"), is_wrong=only(*allowed)) == []
     assert offences(within("orders.agents"), is_wrong=never("django", "psycopg")) == []
     agents = [module for module in within("orders.shop.agents") if module != "orders.shop.agents"]

@@ -21,6 +21,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "find": ("search_orders", "list_agents", "list_alert_groups"),
     "order": ("get_order", "list_order_events", "get_order_details"),
     "order-resubmit": ("resubmit_order",),
+    "order-rehearsal": ("rehearse_resubmission",),
     "order-retry": ("retry_order",),
     "order-priority": ("set_order_priority",),
     "order-pause": ("pause_order",),

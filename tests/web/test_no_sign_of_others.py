@@ -71,7 +71,9 @@ def test_another_clients_order_is_as_one_that_there_is_not(
     theirs, nobodys = place_of(ada), uuid4()
     pairs = list(zip(requests_about(theirs), requests_about(nobodys), strict=True))
     assert len(pairs) >= 6
-    operators = {reverse("api:order-details", args=[theirs])}  # her token may not read it either
+    operators = {
+        reverse(f"api:order-{page}", args=[theirs]) for page in ("details", "rehearsal")
+    }  # her token may not read it either
     for (method, path, body), (_, other_path, _) in pairs:
         if method == "get" and path not in operators:
             assert ada.get(path).status_code == 200, path

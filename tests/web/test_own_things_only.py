@@ -20,7 +20,15 @@ pytestmark = pytest.mark.django_db
 CUSTOMERS = {"order": {"order_id"}, "shop": {"order_id"}, "account": {"address_id"}, "api": {"order_id"}}
 """By namespace: what a customer's URLs are about."""
 OPERATORS = {
-    *("order-compensate", "order-details", "order-resubmit", "order-retry", "order-priority", "order-erase"),
+    *(
+        "order-compensate",
+        "order-details",
+        "order-rehearsal",
+        "order-resubmit",
+        "order-retry",
+        "order-priority",
+        "order-erase",
+    ),
     *("order-edit", "order-edit-preview", "order-pause", "order-resume"),
 }
 """The API's URLs about orders that customers may not use at all."""

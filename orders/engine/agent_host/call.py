@@ -112,7 +112,7 @@ class Call:
         While the agent's circuit is not closed only a probe is tried, and it is not retried. Other requests are handed
         back as deferred. None: this host is in quarantine, so another one is to take the request.
         """
-        request = self._request()
+        request = request_of(self.lease)
         if not self._circuit.admits_to_quarantine():
             return None
         if not self._circuit.admits():
@@ -273,23 +273,6 @@ class Call:
         make_storable(fault)
         return fault
 
-    def _request(self) -> Request:
-        lease = self.lease
-        return Request(
-            order_id=lease.order_id,
-            step=lease.step,
-            operation=lease.operation,
-            attempt=lease.attempt,
-            key=lease.key,
-            data=lease.body["data"],
-            results=lease.body["results"],
-            compensates=lease.compensates,
-            reverses=lease.reverses,
-            seconds_left=lease.seconds_left,
-            reference=lease.body.get("reference", ""),
-            issue_token=partial(issue_token, lease.key),
-        )
-
     def _deferred(self, fault: Fault | None = None) -> Answer:
         """Hands the request back, so that the step waits until its agent can be used again."""
         code, message = (fault.code, fault.message) if fault else ("not_called", self._circuit.cause)
@@ -339,6 +322,24 @@ class Call:
     def _ended(self, outcome: ReplyOutcome, body: str) -> Answer:
         seconds = round(time.monotonic() - self._began, 3)
         return Answer(self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds)
+
+
+def request_of(lease: Lease) -> Request:
+    """What the agent is asked for a leased request."""
+    return Request(
+        order_id=lease.order_id,
+        step=lease.step,
+        operation=lease.operation,
+        attempt=lease.attempt,
+        key=lease.key,
+        data=lease.body["data"],
+        results=lease.body["results"],
+        compensates=lease.compensates,
+        reverses=lease.reverses,
+        seconds_left=lease.seconds_left,
+        reference=lease.body.get("reference", ""),
+        issue_token=partial(issue_token, lease.key),
+    )
 
 
 def _outcome(fault: Fault) -> ReplyOutcome:

@@ -5,7 +5,7 @@ A statement that takes several requests locks them in the order of their ids, so
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset, run
@@ -47,23 +47,15 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
     if not new_requests:
         return
     send(
-        """
+        f"""
         INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
                                          body, complete_by, priority, deliveries, posted_by, is_repeat,
                                          key_is_known)
         SELECT step.order_id, step.id, step.name, step.agent, new.operation, step.attempt, new.compensates, new.key,
                new.reverses,
-               jsonb_build_object(
-                   'data', step.request,
-                   'results', CASE WHEN new.needs = '' THEN '{}'::jsonb ELSE (
-                       SELECT coalesce(jsonb_object_agg(needed.name, needed.result), '{}'::jsonb)
-                         FROM orders_stepstate AS needed
-                        WHERE needed.order_id = step.order_id
-                          AND needed.name = ANY(string_to_array(new.needs, ','))
-                   ) END
-               ) || CASE WHEN step.awaits ? 'reference'
-                         THEN jsonb_build_object('reference', step.awaits -> 'reference') ELSE '{}'::jsonb END
-                 || CASE WHEN new.result_fields IS NULL THEN '{}'::jsonb
+               {_INPUT} || CASE WHEN step.awaits ? 'reference'
+                         THEN jsonb_build_object('reference', step.awaits -> 'reference') ELSE '{{}}'::jsonb END
+                 || CASE WHEN new.result_fields IS NULL THEN '{{}}'::jsonb
                          ELSE jsonb_build_object('result_fields', new.result_fields) END,
                step.complete_by, new.priority, 0, %(by)s::text, new.is_repeat, new.key_is_known
           FROM json_to_recordset(%(rows)s::json)
@@ -79,6 +71,35 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
             "ids": array(new.step_id for new in new_requests),
         },
     )
+
+
+def inputs_of(new_requests: Sequence[NewRequest]) -> dict[int, dict[str, Any]]:
+    """The `data` and `results` that requests would carry if they were posted now, by their steps. Nothing is posted."""
+    if not new_requests:
+        return {}
+    rows = fetch(
+        f"""
+        SELECT step.id, {_INPUT}::text
+          FROM json_to_recordset(%(rows)s::json) AS new(step_id bigint, needs text)
+          JOIN orders_stepstate AS step
+            ON step.id = new.step_id
+        """,
+        {"rows": recordset({"step_id": new.step_id, "needs": new.needs} for new in new_requests)},
+    )
+    return {step_id: json.loads(text) for step_id, text in rows}
+
+
+_INPUT = """
+               jsonb_build_object(
+                   'data', step.request,
+                   'results', CASE WHEN new.needs = '' THEN '{}'::jsonb ELSE (
+                       SELECT coalesce(jsonb_object_agg(needed.name, needed.result), '{}'::jsonb)
+                         FROM orders_stepstate AS needed
+                        WHERE needed.order_id = step.order_id
+                          AND needed.name = ANY(string_to_array(new.needs, ','))
+                   ) END
+               )
+"""
 
 
 def discard(step_ids: Sequence[int]) -> None:

@@ -3,8 +3,10 @@
 from datetime import datetime
 
 from orders.agents.listing import list_effects
+from orders.agents.rehearsing import rehearse
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import EffectPage, Finding, Json, Request
+from orders.engine.rehearsals import Rehearsal
 
 
 class Carrier:
@@ -35,6 +37,10 @@ class Carrier:
             raise unknown_operation(request)
         body = {"order_id": str(request.order_id), "reverses": request.reverses}
         return await self._remote.post("cancel", key=request.key, body=body)
+
+    async def rehearse(self, request: Request) -> Rehearsal:
+        """Says what it would send."""
+        return await rehearse(self, request)
 
     async def inquire(self, request: Request) -> Finding:
         """Asks what has become of the call with the request's key."""

@@ -7,10 +7,12 @@ programs and people can recognise a second copy.
 from collections.abc import Callable
 from email.message import EmailMessage
 
+from orders.agents.rehearsing import rehearse
 from orders.agents.smtp import SmtpRemote
 from orders.agents.transport import CALL_TIMEOUT, unknown_operation
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Refused
+from orders.engine.rehearsals import Rehearsal
 from orders.shop.agents.mail_text import compose_cancellation, compose_confirmation, read_sender
 
 
@@ -37,6 +39,10 @@ class Mail:
         if request.operation != "confirm":
             raise unknown_operation(request)
         return await self._send(compose_cancellation, request)
+
+    async def rehearse(self, request: Request) -> Rehearsal:
+        """Shows the email that it would send."""
+        return await rehearse(self, request)
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -4,9 +4,11 @@ from datetime import datetime
 from typing import Any
 
 from orders.agents.listing import list_effects
+from orders.agents.rehearsing import rehearse
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import EffectPage, Finding, Json, Request
 from orders.engine.errors import Declined, Refused
+from orders.engine.rehearsals import Rehearsal
 
 REVERSALS = {"authorise": "void", "capture": "refund"}
 """The gateway's operation that reverses each of ours."""
@@ -46,6 +48,10 @@ class Payments:
         if request.operation not in REVERSALS:
             raise unknown_operation(request)
         return await self._post(REVERSALS[request.operation], request, reverses=request.reverses)
+
+    async def rehearse(self, request: Request) -> Rehearsal:
+        """Says what it would send."""
+        return await rehearse(self, request)
 
     async def inquire(self, request: Request) -> Finding:
         """Asks what has become of the call with the request's key."""
