@@ -17,6 +17,7 @@ from orders.agents.exchange import exchange
 from orders.agents.tls import client_tls
 from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
 from orders.engine.errors import Fault, Refused, Transient, Unresolved
+from orders.tracing.calls import HttpCall
 
 if TYPE_CHECKING:
     from orders.agents.connections import Answer, Connections
@@ -138,7 +139,7 @@ class Remote:
         return await self._call(method, path, json=content, headers=headers)
 
     async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        answer = await self._open().call(method, f"{self._base_url}/{path}", **options)
+        answer = await self._answer(method, f"{self._base_url}/{path}", **options)
         try:
             return self._read(answer)
         except Fault as fault:
@@ -151,6 +152,19 @@ class Remote:
                 secrets=[secret.decode() for secret in self._secrets],
             )
             raise
+
+    async def _answer(self, method: str, url: str, **options: Any) -> "Answer":
+        call, status, error = HttpCall(method, url), 0, "cancelled"
+        try:
+            headers = {**options.pop("headers", {}), **call.headers}
+            answer = await self._open().call(method, url, headers=headers, **options)
+            status, error = answer.status, ""
+        except Fault as fault:
+            error = fault.code
+            raise
+        finally:
+            call.end(status=status, error=error)
+        return answer
 
     def _read(self, answer: "Answer") -> dict[str, Any]:
         if not 200 <= answer.status < 300:

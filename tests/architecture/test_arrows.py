@@ -53,8 +53,9 @@ BELOW_FACES = (
 ROOMS = {
     "orders.vocabulary": (),
     "orders.fields": (),
+    "orders.tracing": (),
     "orders.models": ("orders.vocabulary", "sasweb.sealing"),
-    "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
+    "orders.engine": ("orders.vocabulary", "orders.tracing", *ENGINE_MODELS),
     "orders.business": (
         *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
         *("orders.engine.intakes", "orders.engine.moving", "orders.engine.parking"),
@@ -64,8 +65,9 @@ ROOMS = {
             "orders.engine.runtime",
         ),
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
+        *("orders.tracing", "sasweb.traceparents"),
     ),
-    "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
+    "orders.agents": ("orders.engine.contracts", "orders.engine.errors", "orders.tracing"),
     "orders.testing": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
         *("orders.engine.callbacks", "orders.engine.results", "orders.engine.rows"),
@@ -137,6 +139,7 @@ ROOMS = {
     "orders.api": (
         *(*BELOW_FACES, "orders.business"),
         *("sasweb.bodies", "sasweb.holding", "sasweb.problems", "sasweb.request_ids"),
+        "sasweb.traceparents",
     ),
     "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
     "orders.order_page": (*BELOW_FACES, "orders.business"),
@@ -210,7 +213,7 @@ def test_a_workflow_is_declared_with_the_contracts_and_pure_checks_alone() -> No
 
 @pytest.mark.pattern("A1")
 def test_an_agent_knows_the_contracts_and_its_transport_and_no_database() -> None:
-    allowed = ("orders.agents", "orders.engine.contracts", "orders.engine.errors")
+    allowed = ("orders.agents", "orders.engine.contracts", "orders.engine.errors", "orders.tracing")
     assert offences(within("orders.agents"), is_wrong=only(*allowed)) == []
     assert offences(within("orders.agents"), is_wrong=never("django", "psycopg")) == []
     agents = [module for module in within("orders.shop.agents") if module != "orders.shop.agents"]
