@@ -28,6 +28,7 @@ from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
 from orders.services import announcements, customer_terms
 from orders.services.operators import bulk_runner, erasure, notifications
+from orders.tracing import spans
 from orders.vocabulary import MessageChannel
 from orders.webhooks.sender import Sender
 from sasweb.launcher.jobs_cluster import is_stopping
@@ -140,6 +141,7 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
     supervisor = wiring.supervisor()
     period = settings.CONFIG.supervisor_period
     _work(lambda: _sweep_if_leading(supervisor), seconds=seconds, pause=period, health=supervisor.health)
+    spans.flush()  # this worker may be killed, and may not
     _release(supervisor)  # but it stays on the list for a moment, so that its successor finds its alerts open
 
 

@@ -20,6 +20,7 @@ from orders.engine.scheduler.config import SchedulerConfig
 from orders.engine.scheduler.role import Scheduler
 from orders.engine.submission import Submitter, SubmitterConfig
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
+from orders.tracing import spans
 
 
 def followed_workflows() -> Workflows:
@@ -33,6 +34,7 @@ def followed_workflows() -> Workflows:
 
 def submission() -> Submitter:
     """Makes a submission process. New orders take the newest version of the workflow that they name."""
+    spans.start("submission")
     newest = {name: workflow for (name, _), workflow in followed_workflows().items()}
     return Submitter(
         config=SubmitterConfig(instance=instance_id("submission")),
@@ -43,6 +45,7 @@ def submission() -> Submitter:
 
 def scheduler() -> Scheduler:
     """Makes a scheduler."""
+    spans.start("scheduler")
     config = SchedulerConfig(
         instance=instance_id("scheduler"), retries=settings.CONFIG.retry_budget, breaker=_breaker()
     )
@@ -59,6 +62,7 @@ def agent_host(names: list[str]) -> AgentHost:
 
 def host_of(agents: Sequence[Agent]) -> AgentHost:
     """Makes a host for agents that exist already."""
+    spans.start("agents")
     config = HostConfig(
         instance=instance_id("agents"),
         rate=settings.CONFIG.agent_rate or None,
@@ -75,6 +79,7 @@ def _breaker() -> BreakerRules:
 
 def supervisor() -> Supervisor:
     """Makes a supervisor that does not lead yet."""
+    spans.start("supervisor")
     rules = RetryRules(threshold=settings.CONFIG.failure_threshold)
     return Supervisor(
         config=SupervisorConfig(instance=instance_id("supervisor"), rules=rules), workflows=workflows()

@@ -109,6 +109,7 @@ os.environ.setdefault("DATABASE_POOL", "1")
 wsgi_application = get_wsgi_application()
 # By name, as below, because it can only be imported now that Django is set up.
 import_string("orders.engine.runtime.statements.prepare_frequent_statements")()
+import_string("orders.tracing.spans.start")("web")
 pages = Pages(answer_page, workers=settings.WEB_THREADS)  # type: ignore[arg-type]
 
 request_log = import_string("orders.services.request_log.REQUESTS")

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable
 
-import structlog
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
+from structlog.contextvars import bound_contextvars
 
-from sasweb import readiness
+from sasweb import readiness, traceparents
 from sasweb.problems import concerns_api
 from sasweb.request_ids import keep_or_make
 
@@ -51,7 +51,8 @@ def request_id(get_response: Handler) -> Handler:
         request.request_id = number  # type: ignore[attr-defined]
         order = ORDER.search(request.path_info)
         about = {"order_id": order[1].lower()} if order else {}
-        with structlog.contextvars.bound_contextvars(request_id=number, **about):
+        traceparent = request.headers.get("traceparent", "")
+        with bound_contextvars(request_id=number, **about), traceparents.keep(traceparent):
             response = get_response(request)
         response["X-Request-ID"] = number
         return response

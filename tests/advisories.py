@@ -1,4 +1,4 @@
-"""`python -m tests.advisories`: looks up known vulnerabilities of what requirements.txt installs, with pip-audit.
+"""`python -m tests.advisories`: looks up known vulnerabilities of what the locks install, with pip-audit.
 
 Ends with 1 when there are any. Where the advisory service does not answer, one line says so, and the status is 0: a
 machine without a network can run all the tests. Arguments are passed on to pip-audit.
@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-LOCK = Path(__file__).resolve().parent.parent / "requirements.txt"
+LOCKS = [
+    Path(__file__).resolve().parent.parent / name for name in ("requirements.txt", "requirements-tracing.txt")
+]
 SILENT = "audit: the advisory service does not answer, so known vulnerabilities have not been looked up"
 LONGEST = 60.0  # seconds for all packages
 
@@ -37,8 +39,7 @@ def audit(arguments: Sequence[str]) -> list[dict[str, Any]]:
         sys.executable,
         "-m",
         "pip_audit",
-        "--requirement",
-        str(LOCK),
+        *(f"--requirement={lock}" for lock in LOCKS),
         "--require-hashes",
         "--disable-pip",
     ]

@@ -18,6 +18,7 @@ from orders.agents.rehearsing import Held, show
 from orders.agents.tls import client_tls
 from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
 from orders.engine.errors import Fault, Refused, Transient, Unresolved
+from orders.tracing.calls import HttpCall
 
 if TYPE_CHECKING:
     from orders.agents.connections import Answer, Connections
@@ -140,7 +141,7 @@ class Remote:
 
     async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         try:
-            answer = await self._open().call(method, f"{self._base_url}/{path}", **options)
+            answer = await self._answer(method, f"{self._base_url}/{path}", **options)
         except Held as held:
             show(held, secrets=self._shown_secrets)
             raise
@@ -156,6 +157,19 @@ class Remote:
                 secrets=self._shown_secrets,
             )
             raise
+
+    async def _answer(self, method: str, url: str, **options: Any) -> "Answer":
+        call, status, error = HttpCall(method, url), 0, "cancelled"
+        try:
+            headers = {**options.pop("headers", {}), **call.headers}
+            answer = await self._open().call(method, url, headers=headers, **options)
+            status, error = answer.status, ""
+        except Fault as fault:
+            error = fault.code
+            raise
+        finally:
+            call.end(status=status, error=error)
+        return answer
 
     def _read(self, answer: "Answer") -> dict[str, Any]:
         if not 200 <= answer.status < 300:

@@ -43,6 +43,7 @@ from orders.selectors.orders import client_of
 from orders.services.placing import place_orders, view_of
 from orders.services.request_log import REQUESTS, Line
 from orders.vocabulary import TokenScope
+from sasweb import traceparents
 from sasweb.request_ids import keep_or_make
 
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -74,6 +75,7 @@ class Placing(NamedTuple):
     scheme: str
     host: bytes
     request_id: str
+    traceparent: str
     at: datetime
     began: float
     """By the clock of the process."""
@@ -147,7 +149,10 @@ def placing_of(scope: MutableMapping[str, Any], body: bytes) -> Placing | None:
         return None
     request_id = keep_or_make(headers.get(b"x-request-id", b"").decode("latin-1"))
     scheme = scope.get("scheme", "http")
-    return Placing(digest, name, value, scheme, host, request_id, timezone.now(), time.monotonic())
+    traceparent = headers.get(b"traceparent", b"").decode("latin-1")
+    return Placing(
+        digest, name, value, scheme, host, request_id, traceparent, timezone.now(), time.monotonic()
+    )
 
 
 def place_all(placings: Sequence[Placing]) -> Sequence[Accepted | None]:
@@ -178,7 +183,8 @@ def wishes_of(placings: Sequence[Placing]) -> Mapping[int, Wish]:
     wishes = {}
     for number, placing in enumerate(placings):
         holder = tokens.get(placing.digest)
-        order = order_of(placing.body, holder) if holder else None
+        with traceparents.keep(placing.traceparent):
+            order = order_of(placing.body, holder) if holder else None
         fixed_headers = headers_from_django(ACCEPTED, placing.scheme, placing.host)
         if holder and order and fixed_headers:
             keyed = KeyedOrder(client_of(holder.account_id), placing.key, order)

@@ -1,5 +1,6 @@
 """Posts many orders to the submission queue at once, each whatever becomes of the others (S1, S3)."""
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
@@ -16,6 +17,7 @@ from orders.business.placing import (
     message_of,
     replayed,
 )
+from orders.business.placing_spans import trace_placing
 from orders.business.reading import BadOrderError
 from orders.engine.channels.many_submissions import KeyedSubmission, post_many
 from orders.engine.channels.submissions import IdempotencyRecord, UsedWords, find_records
@@ -45,6 +47,7 @@ def post_orders(orders: Sequence[KeyedOrder], *, patience: float | None = None) 
     database raises: then no order is posted, unless the connection was lost while it committed. `patience` is that of
     `post_many`.
     """
+    began = time.time()
     messages = _messages([order for _, _, order in orders])
     posts: dict[_Key, KeyedSubmission] = {}
     for (client, key, order), message in zip(orders, messages, strict=True):
@@ -60,7 +63,11 @@ def post_orders(orders: Sequence[KeyedOrder], *, patience: float | None = None) 
         if (client, key) not in posts
     ]
     records |= {(words.client, words.key or ""): record for words, record in find_records(refused).items()}
-    return _outcomes(orders, messages, records)
+    outcomes = _outcomes(orders, messages, records)
+    for (_, _, order), outcome in zip(orders, outcomes, strict=True):
+        if isinstance(outcome, PostedOrder) and not outcome.replayed:
+            trace_placing(outcome.order_id, order.kind.name, order.traceparent, began=began)
+    return outcomes
 
 
 def _outcomes(

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,11 +17,13 @@ from orders.business import intake_pause
 from orders.business.kinds import OrderKind
 from orders.business.order_ids import derived_order_id
 from orders.business.own_words import NO_WORDS, OwnWords
+from orders.business.placing_spans import trace_placing
 from orders.business.submissions import DEFAULT_PRIORITY, compose
 from orders.engine.channels import submissions
 from orders.engine.contracts import Json
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import is_database_trouble
+from sasweb import traceparents
 
 _REFERENCE = "\x1freference\x1f"
 """What makes a key of a reference: no client's key has control characters, and no business's own begins with one."""
@@ -65,7 +68,8 @@ class ReferenceTakenError(SaswebError):
 @dataclass(frozen=True, kw_only=True)
 class NewOrder:
     """An order to be placed. `request` is what its client asks for, checked; `OrderKind.describe` makes its data of
-    that, unless it `is_described` already. `original` is what the client sent, if reading it may have added to it."""
+    that, unless it `is_described` already. `original` is what the client sent, if reading it may have added to it.
+    `traceparent` is that of its request, which the order's trace links to."""
 
     kind: type[OrderKind]
     request: Json
@@ -75,6 +79,7 @@ class NewOrder:
     priority: int = DEFAULT_PRIORITY
     reply_to: str = ""
     words: OwnWords = NO_WORDS
+    traceparent: str = field(default_factory=traceparents.current, compare=False)
 
     def fingerprint(self) -> str:
         """A hash of what the client asked for: the same order has the same one, whatever prices are today."""
@@ -110,11 +115,16 @@ def post_order(*, client: str, order: NewOrder, key: str | None) -> PostedOrder:
 
     The one statement that writes is a transaction of its own, unless the caller has begun one.
     """
-    if key is None and not order.words.reference:
+    began = time.time()
+    if key is not None or order.words.reference:
+        posted = _post_once(client, order, key)
+    else:
         order_id, body = uuid7(), message_today(order)
         posted_at = submissions.post(order_id=order_id, client=client, body=body)
-        return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=posted_at)
-    return _post_once(client, order, key)
+        posted = PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=posted_at)
+    if not posted.replayed:
+        trace_placing(posted.order_id, order.kind.name, order.traceparent, began=began)
+    return posted
 
 
 def start(

@@ -75,7 +75,13 @@ class FailingKinds:
             order_id=order_id, text=text, at=now, held_until=now + RETRY if is_held else 0.0
         )
         if is_held:
-            log.error("kind held back", action="hold_back", workflow=failed.workflow, reason=text)
+            log.error(
+                "kind held back",
+                action="hold_back",
+                workflow=failed.workflow,
+                order_id=str(order_id),
+                reason=text,
+            )
         return is_held
 
     def troubles(self) -> list[Trouble]:

@@ -97,7 +97,7 @@ def _order_of(order_id: UUID) -> tuple[str, Mapping[str, Any]]:
 
 def _put_off(number: int, error: Exception) -> None:
     """Has a message told again later, and says so in the log."""
-    for count in StatusMessage.objects.filter(pk=number).values_list("failures", flat=True):
+    for count, order_id in StatusMessage.objects.filter(pk=number).values_list("failures", "order_id"):
         wait = full_jitter(count + 1, first=FIRST_WAIT, cap=LONGEST_WAIT)
         StatusMessage.objects.filter(pk=number).update(
             failures=F("failures") + 1, not_before=Now() + timedelta(seconds=wait)
@@ -105,6 +105,7 @@ def _put_off(number: int, error: Exception) -> None:
         log.error(
             "a receiver of a business failed",
             action="announce",
+            order_id=str(order_id),
             message=number,
             failures=count + 1,
             error=f"{type(error).__name__}: {first_line(error)}",

@@ -156,7 +156,10 @@ def record(endpoint_id: UUID, ends: Sequence[tuple[Assignment, Attempt]]) -> Non
         for assignment, attempt in ends:
             delivery = deliveries.get(assignment.delivery_id)
             if delivery is None or not _has_lease(assignment, delivery):
-                log.warning("lease lapsed while sending", action="deliver", delivery=assignment.delivery_id)
+                about = {"order_id": str(delivery.order_id)} if delivery else {}
+                log.warning(
+                    "lease lapsed while sending", action="deliver", delivery=assignment.delivery_id, **about
+                )
                 continue
             _end(delivery, attempt, now)
             _note(endpoint, delivery, attempt, now)

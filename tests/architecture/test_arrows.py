@@ -54,8 +54,9 @@ BELOW_FACES = (
 ROOMS = {
     "orders.vocabulary": (),
     "orders.fields": (),
+    "orders.tracing": (),
     "orders.models": ("orders.vocabulary", "sasweb.sealing"),
-    "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
+    "orders.engine": ("orders.vocabulary", "orders.tracing", *ENGINE_MODELS),
     "orders.business": (
         *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
         *("orders.engine.intakes", "orders.engine.moving", "orders.engine.parking"),
@@ -65,9 +66,12 @@ ROOMS = {
             "orders.engine.runtime",
         ),
         *("orders.fields", "orders.models.order", "orders.models.pauses", "orders.vocabulary"),
-        "sasweb.environment",
+        *("orders.tracing", "sasweb.environment", "sasweb.traceparents"),
     ),
-    "orders.agents": ("orders.engine.contracts", "orders.engine.errors", "orders.engine.rehearsals"),
+    "orders.agents": (
+        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rehearsals"),
+        "orders.tracing",
+    ),
     "orders.testing": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
         *(
@@ -145,6 +149,7 @@ ROOMS = {
     "orders.api": (
         *(*BELOW_FACES, "orders.business"),
         *("sasweb.bodies", "sasweb.holding", "sasweb.problems", "sasweb.request_ids"),
+        "sasweb.traceparents",
     ),
     "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
     "orders.order_page": (*BELOW_FACES, "orders.business"),

@@ -36,7 +36,7 @@ class Shop:
         ApiToken.objects.filter(user=user).update(last_used_at=timezone.now())
         return token
 
-    def serve(self, url: str = "", *, port: int = 0) -> Server:
+    def serve(self, url: str = "", *, port: int = 0, **env: str) -> Server:
         """Starts a web server, on any free port unless one is given, and waits until it answers."""
         server = Server(
             self._folder / f"web-{len(self._servers)}.log",
@@ -44,16 +44,25 @@ class Shop:
             port=port,
             SECRET_KEY=self._system.environment["SECRET_KEY"],
             VAR_DIR=str(self._folder),
+            **env,
         )
         self._servers.append(server)
         until(server.answers, what="the web server")
         return server
 
     def post(
-        self, server: Server, key: str, *, token: str = "", is_alone: bool = False, **changes: Any
+        self,
+        server: Server,
+        key: str,
+        *,
+        token: str = "",
+        is_alone: bool = False,
+        traceparent: str = "",
+        **changes: Any,
     ) -> Answer:
         """Posts one order with a key. It is placed together with others, or alone, by Django."""
         headers = self._headers(token) | {"Idempotency-Key": key} | (DJANGO if is_alone else {})
+        headers |= {"traceparent": traceparent} if traceparent else {}
         body = json.dumps(self._order(**changes)).encode()
         return server.request("POST", ORDERS, body=body, headers=headers, timeout=90)
 

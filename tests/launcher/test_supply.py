@@ -22,7 +22,7 @@ FILES_OF_ONE_PYTHON = 8
 """More files than a release has for one version of Python on Linux; a lock for one machine would have fewer."""
 
 
-LOCK, WITH_DJANGO_6 = "requirements.txt", "requirements-django6.txt"
+LOCK, WITH_DJANGO_6, TRACING = "requirements.txt", "requirements-django6.txt", "requirements-tracing.txt"
 CLIENTS = "tests/generated_clients/"
 
 
@@ -39,7 +39,7 @@ def installed() -> dict[str, tuple[Requirement, list[str]]]:
     return lock() | (lock(WITH_DJANGO_6) if django.VERSION >= (6,) else {})
 
 
-@pytest.mark.parametrize("name", [LOCK, WITH_DJANGO_6, f"{CLIENTS}requirements.txt"])
+@pytest.mark.parametrize("name", [LOCK, WITH_DJANGO_6, TRACING, f"{CLIENTS}requirements.txt"])
 def test_every_package_of_the_lock_has_one_version_and_hashes(name: str) -> None:
     for package, hashes in lock(name).values():
         assert [specifier.operator for specifier in package.specifier] == ["=="], package
@@ -72,6 +72,15 @@ def test_the_lock_has_what_the_project_asks_for(folder: str) -> None:
     ]:
         (version,) = pinned[canonicalize_name(requirement.name)][0].specifier
         assert requirement.specifier.contains(version.version), requirement
+
+
+def test_tracing_takes_the_versions_that_the_lock_has_and_asks_for_what_exports_traces() -> None:
+    tracing, pinned = lock(TRACING), lock()
+    shared = tracing.keys() & pinned.keys()
+    assert shared
+    assert {name: tracing[name] for name in shared} == {name: pinned[name] for name in shared}
+    names = (PROJECT / "requirements-tracing.in").read_text().splitlines()
+    assert {line for line in names if not line.startswith("#")} <= tracing.keys()
 
 
 def test_django_6_differs_from_the_lock_in_nothing_else() -> None:
@@ -156,4 +165,5 @@ def test_without_a_network_a_line_says_so_and_the_run_goes_on() -> None:
 
 
 def pinned_here() -> list[Any]:
-    return [package for package, _ in lock().values() if package.marker is None or package.marker.evaluate()]
+    locked = lock() | lock(TRACING)
+    return [package for package, _ in locked.values() if package.marker is None or package.marker.evaluate()]

@@ -24,6 +24,7 @@ from orders.services.operators.order_acts import compensate
 from orders.services.order_changes import resubmit_order
 from tests.support.businesses import Bakery, Oven, business
 from tests.support.factories import ago, make_reply, step_of
+from tests.support.log_lines import line
 from tests.support.roles import drain, in_thread, staff
 from tests.support.wait import until
 
@@ -169,15 +170,18 @@ def test_what_a_receiver_writes_and_the_message_go_together(follow: Follow) -> N
     assert not StatusMessage.objects.exists()
 
 
-def test_a_receiver_that_fails_holds_up_no_other_order(news: News, follow: Follow) -> None:
+def test_a_receiver_that_fails_holds_up_no_other_order(
+    news: News, follow: Follow, caplog: pytest.LogCaptureFixture
+) -> None:
     def refuse(*, subject: str, **_: Any) -> None:
         if subject == "table 7":
             raise ValueError("no such table")
 
     follow(signals.order_received, refuse)
-    start("table 7")
+    refused = start("table 7")
     other = start("table 8")
     announce_due()
+    assert line(caplog, "a receiver of a business failed")["order_id"] == str(refused)
     assert ("received", other, "table 8") in news
     assert [*StatusMessage.objects.values_list("kind", flat=True)] == ["received"]
 

@@ -28,6 +28,7 @@ from tests.support.client_webhooks import (
     reread,
 )
 from tests.support.factories import ago
+from tests.support.log_lines import line
 from tests.support.mailbox import mailbox
 from tests.support.two_sessions import NewSession, all_at_once
 
@@ -97,14 +98,18 @@ def test_senders_at_the_same_time_share_the_work(endpoint: WebhookEndpoint, bob:
     assert sorted(taken) == sorted(WebhookDelivery.objects.values_list("pk", flat=True))
 
 
-def test_a_lease_that_lapses_is_taken_over_and_its_end_comes_too_late(endpoint: WebhookEndpoint) -> None:
-    first, second = make_deliveries(endpoint, order_of(endpoint.customer), 2)
+def test_a_lease_that_lapses_is_taken_over_and_its_end_comes_too_late(
+    endpoint: WebhookEndpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    order_id = order_of(endpoint.customer)
+    first, second = make_deliveries(endpoint, order_id, 2)
     (late,) = claim(limit=9)
     make_due()
     (successor,) = claim(limit=9)
     assert successor.delivery_id == late.delivery_id == first
     assert successor.message == late.message
     record(late, attempt(500))
+    assert line(caplog, "lease lapsed while sending")["order_id"] == str(order_id)
     assert (now_of(first).state, now_of(first).log) == ("sending", [])
     record(successor, attempt())
     assert (now_of(first).state, now_of(first).attempts) == ("delivered", 2)

@@ -30,11 +30,12 @@ from orders.engine.agent_host.hosted import (
     suspicion_left,
 )
 from orders.engine.agent_host.records import HostConfig, HostRecords, Results
+from orders.engine.agent_host.traced_call import events_of, run_call
 from orders.engine.channels import leases, suspects
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
 from orders.engine.role_health import RoleHealth
-from orders.engine.rows import Actor, EventRow
+from orders.engine.rows import EventRow
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts, collect_garbage_seldom
@@ -276,12 +277,8 @@ class AgentHost:
     async def _make(self, hosted: HostedAgent, call: Call) -> None:
         """Makes one call and hands its answer over. A call that is cancelled leaves its request to other hosts."""
         try:
-            answer = await call.run()
-            actor, lease = Actor(ActorKind.AGENTS, self._config.instance), call.lease
-            self._notes += [
-                EventRow(lease.order_id, kind, actor, lease.step, lease.attempt, detail, happened=happened)
-                for (kind, detail), happened in zip(call.notes, call.noted_at, strict=True)
-            ]
+            answer = await run_call(call, instance=self._config.instance)
+            self._notes += events_of(call, instance=self._config.instance)
             if answer is None:
                 self._handed_over.append(call.given_back)
             else:

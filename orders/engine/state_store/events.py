@@ -10,6 +10,7 @@ from orders.engine.rows import EventRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset
 from orders.engine.runtime.statements import send
 from orders.engine.state_store.event_log import log_events
+from orders.engine.state_store.event_spans import trace_events
 from orders.engine.state_store.feed import POSITION
 
 _RECORD = f"""
@@ -49,6 +50,7 @@ def record_events(events: Iterable[EventRow]) -> None:
     if rows:
         send(_RECORD, [recordset(rows)])
         log_events(events)
+        trace_events(events)
 
 
 def last_call_failures(steps: Collection[StepRow]) -> dict[tuple[UUID, str], dict[str, Any]]:
