@@ -1,7 +1,6 @@
 """Orders: the list, one order, decisions, compensation, and the submissions that were set aside."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -40,6 +39,7 @@ from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.promise import promise_of
 from orders.selectors.desk.query import Condition
+from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.supervisor import retry_limits
@@ -74,6 +74,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     at, limits = now(), retry_limits()
     start = OrderPageForm(request.GET)
     after, archived_after = start.position, start.archived_position
+    order_search = Search(order_filter, at)
     matches = archive_search.page(
         order_filter,
         after=after,
@@ -81,6 +82,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
         limit=PAGE,
         retry_limits=limits,
         now=at,
+        search=order_search,
     )
     if (
         order_filter.order_id is not None
@@ -106,7 +108,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "orders": matches.orders,
             "requests": requests_with_id(order_filter.q) if order_filter.q and not matches.orders else None,
             "can_select": not all(row.is_archived for row in matches.orders),
-            **_counts(order_filter, matches, is_whole=not (after or archived_after), at=at),
+            **_counts(order_search, matches, is_whole=not (after or archived_after)),
             "first": order_filter.query if after or archived_after else None,
             "after": _next_page(order_filter, matches),
             "least_part": LEAST_PART,
@@ -124,17 +126,16 @@ def _submission_like(order_filter: OrderFilter) -> UUID | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _counts(
-    order_filter: OrderFilter, matches: OrderList, *, is_whole: bool, at: datetime
-) -> dict[str, int | None]:
+def _counts(order_search: Search, matches: OrderList, *, is_whole: bool) -> dict[str, int | None]:
     """How many orders match: `count` outside the archive and `archived` in it, each counted up to `most`."""
+    order_filter, at = order_search.order_filter, order_search.now
     most = search.most_counted(order_filter)
     if is_whole and not matches.after and not matches.archived_after:
         archived = sum(row.is_archived for row in matches.orders)
         return {"count": len(matches.orders) - archived, "archived": archived, "most": most}
     return {
-        "count": search.quick_count(order_filter, now=at),
-        "archived": archive_search.count(order_filter, most=most, now=at),
+        "count": search.quick_count(order_filter, now=at, search=order_search),
+        "archived": archive_search.count(order_filter, most=most, now=at, search=order_search),
         "most": most,
     }
 

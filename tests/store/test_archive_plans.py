@@ -13,6 +13,7 @@ from orders.models import ArchivedOrder
 from orders.retention import moving
 from orders.selectors.desk import archive_search
 from orders.selectors.desk.filters import OrderFilter
+from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.standing import RetryLimits
 from orders.services.operators import erasing_orders
 from orders.shop.models import Product
@@ -93,13 +94,13 @@ def read_page(order_filter: OrderFilter) -> None:
         retry_limits=RetryLimits(),
         now=database_now(),
     )
-    archive_search._newest(order_filter, archive_search.NEWEST, 51, database_now())
+    archive_search._newest(Search(order_filter, database_now()), archive_search.NEWEST, 51)
 
 
 def test_a_page_deep_in_the_archive_begins_at_its_position() -> None:
-    deep = archive_search._newest(OrderFilter(older="15d"), archive_search.NEWEST, 1, database_now())
+    deep = archive_search._newest(Search(OrderFilter(older="15d"), database_now()), archive_search.NEWEST, 1)
     position = archive_search._position(deep.rows[0])
-    plans = plans_of(lambda: archive_search._newest(OrderFilter(), position, 51, database_now()))
+    plans = plans_of(lambda: archive_search._newest(Search(OrderFilter(), database_now()), position, 51))
     assert [plan.indexes for plan in plans[1:]] == [{"archived_by_state"}] * 2
     assert not any(plan.sorts for plan in plans)
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from orders.console.forms.filters import OrderFilterForm
 from orders.models import ArchivedOrder, BulkItem, Order, OrderLine, OrderProcess
-from orders.selectors.desk import archive_search
+from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.archive_search import NEWEST
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.paging import read_position
@@ -110,7 +110,7 @@ def test_an_order_is_found_by_the_same_words_whether_it_is_archived_or_not(days:
 
 def matches(query: Mapping[str, str]) -> int:
     order_filter = OrderFilterForm(query).filter
-    stored = archive_search.search.count(order_filter, now=ahead(0)) or 0
+    stored = search.count(order_filter, now=ahead(0)) or 0
     return stored + archive_search.count(order_filter, most=10, now=ahead(0))
 
 

@@ -20,7 +20,7 @@ from orders.models import (
     StepState,
     WorkflowDefinition,
 )
-from orders.selectors.desk import archive_search, search
+from orders.selectors.desk import archive_search, order_search, search
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.audit import Actor
@@ -176,7 +176,7 @@ def test_a_bulk_action_takes_what_the_query_finds(desk: Desk) -> None:
 def test_the_same_is_found_whether_an_index_finds_few_orders_or_many(
     most_found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "MOST_FOUND", most_found)
+    monkeypatch.setattr(order_search, "MOST_FOUND", most_found)
     orders = [an_order({}, process_state="processed", finished_at=ago(1)).pk for _ in range(4)]
     Order.objects.filter(pk__in=orders[:3]).update(email="ada@shop.example")
     Order.objects.filter(pk__in=orders[1:]).update(total=777)
@@ -188,8 +188,8 @@ def test_the_same_is_found_whether_an_index_finds_few_orders_or_many(
 def test_a_page_that_has_looked_at_enough_orders_leads_on_to_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search, "MOST_FOUND", 0)
-    monkeypatch.setattr(search, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(order_search, "MOST_FOUND", 0)
+    monkeypatch.setattr(order_search, "MOST_LOOKED_AT", 3)
     orders = [
         an_order({}, process_state="processed", finished_at=ago(1), created_at=ago(100 - number)).pk
         for number in range(10)

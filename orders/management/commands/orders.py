@@ -139,6 +139,8 @@ def summary(listing: Mapping[str, Any], most: int) -> str:
     if listing["set_aside"]:
         parts.append(f"{bounded(listing['set_aside'], MOST_COUNTED)} set aside (manage.py set_aside)")
     shown, matching = len(listing["orders"]), listing["matching"]
-    if matching > shown:
+    if matching is None:
+        parts.append(f"shown: the newest {shown:,} that match; how many do is not counted")
+    elif matching > shown:
         parts.append(f"shown: {shown:,} of {bounded(matching, most)} that match")
     return "; ".join(parts)

@@ -15,13 +15,14 @@ from django.db.models import QuerySet
 
 from orders.models import ArchivedOrder
 from orders.selectors import archived_orders
-from orders.selectors.desk import conditions, search
+from orders.selectors.desk import conditions
+from orders.selectors.desk import search as stored_search
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.order_rows import OrderRow, archived_order_row
+from orders.selectors.desk.order_search import MOST_LOOKED_AT, Search
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.query_fields import NO, YES
-from orders.selectors.desk.search import MOST_LOOKED_AT
-from orders.selectors.desk.sought import READERS, archived, sought_of
+from orders.selectors.desk.sought import READERS, archived
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.paging import Position, older_than
 from orders.vocabulary import FINISHED_STATES
@@ -56,17 +57,22 @@ def page(
     limit: int,
     retry_limits: RetryLimits,
     now: datetime,
+    search: Search | None = None,
 ) -> OrderList:
-    """One page of the list. With `archived_after` it has archived orders only."""
+    """One page of the list. With `archived_after` it has archived orders only. `search` is the filter's, if its
+    indexes have been asked already."""
+    search = search or Search(order_filter, now)
     stored: list[OrderRow] = []
     if archived_after is None:
-        matches = search.page(order_filter, after=after, limit=limit, retry_limits=retry_limits, now=now)
+        matches = stored_search.page(
+            order_filter, after=after, limit=limit, retry_limits=retry_limits, now=now, search=search
+        )
         if matches.after is not None:
             return OrderList(orders=matches.orders, after=matches.after)
         stored = matches.orders
     behind = archived_after or NEWEST
     room = limit - len(stored)
-    chunk = _newest(order_filter, behind, room + 1, now)
+    chunk = _newest(search, behind, room + 1)
     shown = chunk.rows[:room]
     orders = [*stored, *_as_rows(shown, retry_limits, now)]
     if len(chunk.rows) <= room:
@@ -74,10 +80,10 @@ def page(
     return OrderList(orders=orders, archived_after=_position(shown[-1]) if shown else behind)
 
 
-def count(order_filter: OrderFilter, *, most: int, now: datetime) -> int:
+def count(order_filter: OrderFilter, *, most: int, now: datetime, search: Search | None = None) -> int:
     """How many archived orders match, counted up to `most` + 1. A query for each state, and two for words."""
     matches = 0
-    for rows in _matching(order_filter, now):
+    for rows in _matching(search or Search(order_filter, now)):
         matches += rows.order_by()[: most + 1 - matches].count()
         if matches > most:
             break
@@ -94,16 +100,17 @@ def rows(
 ) -> Iterator[OrderRow]:
     """All orders that match as rows of a list, up to `most`, the archived ones last; read chunk by chunk."""
     read = 0
-    for row in search.rows(order_filter, most=most, retry_limits=retry_limits, now=now):
+    for row in stored_search.rows(order_filter, most=most, retry_limits=retry_limits, now=now):
         read += 1
         yield row
     yield from islice(_archived_rows(order_filter, retry_limits, now), most - read)
 
 
 def _archived_rows(order_filter: OrderFilter, retry_limits: RetryLimits, now: datetime) -> Iterator[OrderRow]:
+    search = Search(order_filter, now)
     behind: Position | None = NEWEST
     while behind is not None:
-        chunk = _newest(order_filter, behind, CHUNK, now)
+        chunk = _newest(search, behind, CHUNK)
         yield from _as_rows(chunk.rows, retry_limits, now)
         behind = chunk.behind
 
@@ -131,11 +138,12 @@ class _Chunk:
     behind: Position | None
 
 
-def _newest(order_filter: OrderFilter, behind: Position, size: int, now: datetime) -> _Chunk:
+def _newest(search: Search, behind: Position, size: int) -> _Chunk:
     """The newest that match, read state by state: the index on states has each state's orders by age."""
     newest: list[ArchivedOrder] = []
-    matching = _matching(order_filter, now)
-    floor = _floor(order_filter, behind, now) if matching and _is_looked_at(order_filter) else None
+    matching = _matching(search)
+    is_looked_at = bool(matching) and _is_looked_at(search.order_filter)
+    floor = _floor(search.order_filter, behind, search.now) if is_looked_at else None
     for rows in matching:
         older = rows.filter(older_than(behind, time="placed_at", order_id="order_id"))
         if floor is not None:
@@ -166,15 +174,16 @@ def _of_time(order_filter: OrderFilter, now: datetime) -> QuerySet[ArchivedOrder
     return ArchivedOrder.objects.exclude(placed_at=None).filter(span & not_then)
 
 
-def _matching(order_filter: OrderFilter, now: datetime) -> list[QuerySet[ArchivedOrder]]:
+def _matching(search: Search) -> list[QuerySet[ArchivedOrder]]:
     """The archived orders that match, for each state that they can be in. Many filters match none: all have ended."""
+    order_filter = search.order_filter
     if order_filter.is_impossible or any(not _can_match(each) for each in order_filter.parsed.conditions):
         return []
     possible = conditions.states_of(order_filter)
     states = [state for state in FINISHED_STATES if not possible or state in possible]
     if not states:
         return []
-    matches = archived(_of_time(order_filter, now), sought_of(order_filter))
+    matches = archived(_of_time(order_filter, search.now), search.sought)
     return [matches.filter(state=state) for state in states]
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Lower
 
 from orders.business import registry
@@ -21,50 +22,76 @@ from orders.selectors.desk.order_ids import archived_ids_like, ids_like
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.query_values import read_amounts
 
-MOST_EMAILS = 500
-"""The most emails that a part of one may stand for and still be looked up one by one."""
+MOST_EMAILS = 4_000
+"""The most emails that a part of one may stand for and still be looked up one by one. So many customers have more
+orders than are looked for by an index."""
+
+_OF_EMAILS = """
+SELECT placed.id FROM unnest(%(emails)s::text[]) AS sought (email)
+ CROSS JOIN LATERAL (SELECT id FROM orders_order WHERE lower(email) = sought.email LIMIT %(most)s) AS placed
+ LIMIT %(most)s
+"""
+"""Email by email: for a list of them, an estimate of their orders that is too high would read the whole table."""
+_TERMS = {True: "AND is_name", False: "AND NOT is_name", None: ""}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sought:
-    """Orders with one of these ids, or `about` which this is true, or with a line of one of these codes.
+    """Orders with one of these ids, or of one of these emails, or `about` which this is true, or with a line of one of
+    these codes. Of orders that are known to be `many`, no index is asked.
 
     `about` may use `lower_email`. It is of columns that an order has in the archive, too.
     """
 
     ids: list[UUID] = field(default_factory=list)
     archived_ids: list[UUID] = field(default_factory=list)
+    emails: list[str] = field(default_factory=list)
     about: Q | None = None
     skus: list[str] = field(default_factory=list)
+    many: bool = False
 
     def __or__(self, other: "Sought") -> "Sought":
         about = [each for each in (self.about, other.about) if each is not None]
         return Sought(
             ids=[*self.ids, *other.ids],
             archived_ids=[*self.archived_ids, *other.archived_ids],
+            emails=[*self.emails, *other.emails],
             about=about[0] | about[1] if len(about) == 2 else (about[0] if about else None),
             skus=[*self.skus, *other.skus],
+            many=self.many or other.many,
         )
 
     def find(self, most: int) -> set[UUID] | None:
-        """The ids of the stored orders; None if there are more than `most`. Two queries at most, each bounded."""
+        """The ids of the stored orders; None if there are more than `most`. Three queries at most, each bounded."""
+        if self.many:
+            return None
         ids = set(self.ids)
-        if self.about is not None:
+        if self.emails:
+            ids |= {order_id for (order_id,) in fetch(_OF_EMAILS, {"emails": self.emails, "most": most + 1})}
+        if self.about is not None and len(ids) <= most:
             ids |= set(
                 _with_email(Order.objects.all()).filter(self.about).values_list("id", flat=True)[: most + 1]
             )
-        if self.skus:
+        if self.skus and len(ids) <= most:
             lines = OrderLine.objects.filter(sku__in=self.skus).values_list("order_id", flat=True)
             ids |= set(lines[: most + 1])
         return ids if len(ids) <= most else None
 
     @property
+    def _of_order(self) -> Q | None:
+        """What is sought in the columns of an order; None if nothing is."""
+        if not self.emails:
+            return self.about
+        has_email = Q(_AnyOf(F("lower_email"), Value(self.emails, ArrayField(TextField()))))
+        return has_email if self.about is None else self.about | has_email
+
+    @property
     def of_process(self) -> Q:
         """The same as a condition of an `OrderProcess`."""
         condition = Q(order_id__in=self.ids)
-        if self.about is not None:
+        if (of_order := self._of_order) is not None:
             orders = Order.objects.filter(pk=OuterRef("order_id"))
-            condition |= Q(Exists(_with_email(orders).filter(self.about)))
+            condition |= Q(Exists(_with_email(orders).filter(of_order)))
         if self.skus:
             condition |= Q(Exists(OrderLine.objects.filter(order_id=OuterRef("order_id"), sku__in=self.skus)))
         return condition
@@ -73,9 +100,18 @@ class Sought:
     def of_archived(self) -> Q:
         """The same as a condition of an `ArchivedOrder` with `lower_email`."""
         condition = Q(pk__in=self.archived_ids)
-        if self.about is not None:
-            condition |= self.about
+        if (of_order := self._of_order) is not None:
+            condition |= of_order
         return condition | Q(skus__overlap=self.skus) if self.skus else condition
+
+
+class _AnyOf(Func):
+    """Whether a text is in an array, which is one parameter however long it is."""
+
+    template = "(%(expressions)s))"
+    arg_joiner = " = ANY("
+    arity = 2
+    output_field = BooleanField()
 
 
 def _with_email(orders: QuerySet[Order]) -> QuerySet[Order]:
@@ -151,16 +187,26 @@ def _customer(text: str) -> Sought:
 
 
 def _whole_email(email: str) -> Sought:
-    return Sought(about=Q(lower_email=email.lower()))
+    return Sought(emails=[email.lower()])
 
 
-def _by_terms(text: str, **of: bool) -> Sought:
-    """The orders of the customers who are known by a term that begins like this. One query."""
-    terms = CustomerTerm.objects.filter(term__startswith=text.lower(), **of)
-    emails = set(terms.values_list("email", flat=True)[: MOST_EMAILS * 4 + 1])
-    if len(emails) <= MOST_EMAILS:
-        return Sought(about=Q(lower_email__in=sorted(emails)))
-    return Sought(about=Q(Exists(terms.filter(email=OuterRef("lower_email")))))
+def _by_terms(text: str, is_name: bool | None = None) -> Sought:
+    """The orders of the customers who are known by a term that begins like this: all terms, or only names, or only
+    parts of emails. One query."""
+    # In the order of their index, because an estimate that many begin like this would make it look at all of them.
+    rows = fetch(
+        f"""
+        SELECT email FROM orders_customerterm
+         WHERE term ~>=~ %(first)s AND term LIKE %(like)s {_TERMS[is_name]} ORDER BY term USING ~<~ LIMIT %(most)s
+        """,
+        {"first": text.lower(), "like": _like(text.lower()), "most": MOST_EMAILS + 1},
+    )
+    if len(rows) <= MOST_EMAILS:
+        return Sought(emails=sorted({email for (email,) in rows}))
+    terms = CustomerTerm.objects.filter(term__startswith=text.lower(), email=OuterRef("lower_email"))
+    if is_name is not None:
+        terms = terms.filter(is_name=is_name)
+    return Sought(about=Q(Exists(terms)), many=True)
 
 
 def skus_like(beginning: str, most: int = MOST_SKUS) -> list[str]:
