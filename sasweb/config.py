@@ -15,6 +15,7 @@ from pathlib import Path
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from sasweb import releases
 from sasweb.amounts import CurrencyAmounts, read_amounts
 from sasweb.environment import BIND, ConfigError, Environment, invalid, next_port
 from sasweb.limits import DEFAULTS, Limits, read_limits
@@ -74,6 +75,7 @@ class Config:
     metrics_token: str
     metrics_open: bool
     approve_refunds_above: CurrencyAmounts | None
+    release: str
 
 
 def read(environment: Environment | None = None) -> Config:
@@ -126,7 +128,15 @@ def read(environment: Environment | None = None) -> Config:
         metrics_token=_metrics_token(env, "METRICS_TOKEN"),
         metrics_open=env.flag("METRICS_OPEN", False),
         approve_refunds_above=_amounts(env, "APPROVE_REFUNDS_ABOVE"),
+        release=_release(env, "RELEASE"),
     )
+
+
+def _release(env: Environment, name: str) -> str:
+    value = env.text(name) or releases.current(PROJECT_DIR)
+    if not releases.SANE.fullmatch(value):
+        raise invalid(name, value, "up to 40 letters, digits and . _ + -, for example 0.9.1")
+    return value
 
 
 def _networks(env: Environment, name: str) -> tuple[Network, ...]:

@@ -2,10 +2,9 @@
 
 import os
 import sys
-import tomllib
 from datetime import timedelta
 
-from sasweb import config, database, logs, mail_server
+from sasweb import config, database, logs, mail_server, releases
 from sasweb.environment import ConfigError
 from sasweb.own_settings import OwnSettings
 
@@ -250,7 +249,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "sasweb orders",
-    "VERSION": tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"],
+    "VERSION": releases.version(BASE_DIR),
     "OAS_VERSION": "3.1.0",
     "SERVERS": [{"url": CONFIG.public_url}],
     "WEBHOOKS": [

@@ -12,7 +12,7 @@ from orders.api.operator_views import OperatorView
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.representations import Out
 from orders.selectors.database_clock import now
-from orders.selectors.desk.processes import BacklogName, read_roles
+from orders.selectors.desk.processes import BacklogName, read_roles, releases_of
 from orders.wording.processes import show_roles
 
 
@@ -29,6 +29,7 @@ class RunVersionOut(Out):
 
 class ProcessOut(Out):
     """A process of a role. It is alive if its last heartbeat is recent, and completed its last pass at `progressed_at`.
+    `release` is that of its code; empty if it is from before releases were recorded.
 
     `troubles` are the codes of what it says is wrong. A scheduler has claimed `orders`, counted up to 10,001 for all
     of them. An agent host runs `agents`, holds `requests`, and has `in_flight` of at most `capacity` calls under way.
@@ -36,6 +37,7 @@ class ProcessOut(Out):
     """
 
     name = serializers.CharField()
+    release = serializers.CharField()
     started_at = serializers.DateTimeField()
     seen_at = serializers.DateTimeField()
     progressed_at = serializers.DateTimeField(allow_null=True)
@@ -71,10 +73,20 @@ class RoleOut(Out):
     processes = ProcessOut(many=True, source="status.processes")
 
 
+class ReleaseOut(Out):
+    """A release that live processes run, how many of all roles, and when the first of those started."""
+
+    name = serializers.CharField()
+    number = serializers.IntegerField()
+    since = serializers.DateTimeField()
+
+
 class RoleListOut(Out):
-    """All roles, in the order in which an order meets them."""
+    """All roles, in the order in which an order meets them. `releases` are those that their processes run; the one that
+    came last is first."""
 
     results = RoleOut(many=True)
+    releases = ReleaseOut(many=True)
 
 
 class Processes(OperatorView):
@@ -88,4 +100,5 @@ class Processes(OperatorView):
         extensions={OPERATION_PROBLEMS: [DENIED]},
     )
     def get(self, request: Request) -> Response:
-        return Response(RoleListOut.render({"results": show_roles(read_roles(now=now()))}))
+        roles = read_roles(now=now())
+        return Response(RoleListOut.render({"results": show_roles(roles), "releases": releases_of(roles)}))

@@ -1,6 +1,7 @@
 """Orders: the list, one order, decisions, compensation, and the submissions that were set aside."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -37,9 +38,9 @@ from orders.selectors.desk.order_cause import last_fix, newest_note
 from orders.selectors.desk.order_detail import Detail
 from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
+from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.promise import promise_of
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.supervisor import retry_limits

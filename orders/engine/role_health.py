@@ -1,6 +1,7 @@
 """The health of the roles: heartbeats, and the alerts about a role or a release instead of an order (rule 11).
 
-Every process of a role records every few seconds that it is alive, which workflows it runs, and what is wrong with it.
+Every process of a role records every few seconds that it is alive, which release and workflows it runs, and what is
+wrong with it.
 Operators get one alert for each trouble, however many processes have it, and the alert is closed once no live process
 has it any more.
 """
@@ -11,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import structlog
+from django.conf import settings
 from django.db import Error, connection, transaction
 
 from orders.engine import alerts
@@ -142,8 +144,8 @@ class RoleHealth:
     ) -> None:
         run(
             """
-            INSERT INTO orders_roleinstance (instance, role, versions, troubles, progressed_at)
-            VALUES (%s, %s, %s::jsonb, %s::jsonb, clock_timestamp() - %s * interval '1 second')
+            INSERT INTO orders_roleinstance (instance, role, release, versions, troubles, progressed_at)
+            VALUES (%s, %s, %s, %s::jsonb, %s::jsonb, clock_timestamp() - %s * interval '1 second')
                 ON CONFLICT (instance) DO UPDATE
                SET versions = excluded.versions,
                    troubles = excluded.troubles,
@@ -153,6 +155,7 @@ class RoleHealth:
             [
                 self._instance,
                 str(self._role),
+                settings.CONFIG.release,
                 json.dumps(versions),
                 json.dumps(
                     [dict(zip(("kind", "subject", "code"), key, strict=True)) for key in sorted(keys)]

@@ -1,6 +1,7 @@
 """The metrics: names, units and explanations after Prometheus' conventions. Their names begin with sasweb_."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -46,14 +47,16 @@ def read_metrics() -> bytes:
 
 def describe(gauges: Gauges) -> Iterator[Metric]:
     """The metrics of one moment."""
-    version = settings.SPECTACULAR_SETTINGS["VERSION"]
-    yield _labelled("build_info", "The release that answers; always 1.", ("version",), {(version,): 1})
+    version, release = settings.SPECTACULAR_SETTINGS["VERSION"], settings.CONFIG.release
+    info = {(str(version), release): 1.0}
+    yield _labelled("build_info", "The release that answers; always 1.", ("version", "release"), info)
     yield from _of_orders(gauges)
     yield from _of_queues(gauges)
     yield from _of_agents(gauges.agents)
     yield describe_calls(gauges.calls)
     yield from _of_supervisor(gauges.supervisor)
     yield from _of_roles(gauges.roles)
+    yield _of_releases(gauges.roles)
     yield from _of_desk(gauges)
 
 
@@ -184,6 +187,16 @@ def _of_roles(roles: Sequence[RoleStatus]) -> Iterator[Metric]:
         "Live processes of each role that report that something is wrong with them.",
         ("role",),
         {(role.name,): sum(bool(process.troubles) for process in role.alive) for role in roles},
+    )
+
+
+def _of_releases(roles: Sequence[RoleStatus]) -> Metric:
+    counts = Counter((role.name, process.release) for role in roles for process in role.alive)
+    return _labelled(
+        "role_release_instances",
+        "Live processes of each role, by the release that they run.",
+        ("role", "release"),
+        {labels: float(number) for labels, number in counts.items()},
     )
 
 

@@ -220,11 +220,13 @@ class RoleInstance(models.Model):
     """A running process of a role, as of its last heartbeat. `orders.engine.role_health` writes it.
 
     `versions` are the workflows that it runs, each as [name, version, fingerprint]; `troubles` are what its open alerts
-    are about, each as {kind, subject, code}. `progressed_at` is when it last completed a pass.
+    are about, each as {kind, subject, code}. `progressed_at` is when it last completed a pass. `release` is that of its
+    code; "" if it is from before releases were recorded.
     """
 
     instance = models.CharField(max_length=80, primary_key=True)
     role = models.CharField(max_length=12)
+    release = models.CharField(max_length=40, db_default="")
     versions = models.JSONField(default=list)
     troubles = models.JSONField(default=list)
     started_at = models.DateTimeField(db_default=Now())

@@ -6,6 +6,7 @@ import socket
 import threading
 from uuid import UUID
 
+from django.conf import settings
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
@@ -108,6 +109,7 @@ def _resource(role: str) -> Resource:
     own = {
         "service.namespace": "sasweb",
         "service.name": f"sasweb-{role}",
+        "service.version": settings.CONFIG.release,
         "service.instance.id": f"{socket.gethostname()}:{os.getpid()}",
     }
     environment = OTELResourceDetector().detect().attributes

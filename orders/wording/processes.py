@@ -9,7 +9,9 @@ from orders.selectors.desk.processes import (
     Backlog,
     BacklogName,
     Process,
+    Release,
     RoleStatus,
+    releases_of,
 )
 from orders.selectors.desk.queues import MOST_QUEUED
 from orders.vocabulary import ActorKind
@@ -87,8 +89,30 @@ def concerns_of(role: RoleStatus) -> Iterator[str]:
     if troubled:
         processes = counted(troubled, "process", "processes")
         yield f"{processes} {'reports' if troubled == 1 else 'report'} that something is wrong: see Alerts."
-    if role.has_two_releases:
+    if role.has_two_versions:
         yield "Its processes run different versions of workflows: an upgrade is under way, or has stopped halfway."
+
+
+def release_sentences(roles: Sequence[RoleStatus]) -> list[str]:
+    """What is said while processes run different releases, a sentence for each old one: "2 of 5 processes still run
+    0.9.1: agents (1), scheduler (1). The newest is 0.9.2." """
+    releases = releases_of(roles)
+    total = sum(release.number for release in releases)
+    return [_still_running(old, releases[0].name, total) for old in releases[1:]]
+
+
+def release_name(release: str) -> str:
+    """What people call a release."""
+    return release or "a release from before releases were recorded"
+
+
+def _still_running(old: Release, newest: str, total: int) -> str:
+    verb = "runs" if old.number == 1 else "run"
+    roles = ", ".join(f"{role} ({number})" for role, number in sorted(old.processes.items()))
+    return (
+        f"{old.number} of {total} processes still {verb} {release_name(old.name)}: {roles}. "
+        f"The newest is {release_name(newest)}."
+    )
 
 
 def backlog_sentence(backlog: Backlog) -> str:

@@ -31,7 +31,7 @@ from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
 from orders.vocabulary import MessageKind, TokenScope
 from sandbox.app import PAGE, SLOW_SECONDS
-from sasweb import config, database, descriptors, logs, web_server, worker
+from sasweb import config, database, descriptors, logs, releases, web_server, worker
 from sasweb.launcher import jobs_watch, launch
 from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
@@ -99,6 +99,9 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],
         "ALERT_WEBHOOK_SECRET": {(): "none"}[defaults.alert_webhook_secret],
+        "RELEASE": {True: "the version, and the commit in a git checkout"}[
+            defaults.release == releases.current(config.PROJECT_DIR)
+        ],
         "METRICS_TOKEN": {"": "none"}[defaults.metrics_token],
         "METRICS_OPEN": {False: "off"}[defaults.metrics_open],
         "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],

@@ -117,6 +117,7 @@ def test_rules_and_dashboard_use_every_metric_but_those_for_closer_looks() -> No
         "sasweb_supervisor_lag_seconds",
         "sasweb_supervisor_last_sweep_orders",
         "sasweb_role_instances_in_trouble",
+        "sasweb_role_release_instances",
     }
 
 

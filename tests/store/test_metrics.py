@@ -52,7 +52,7 @@ def test_each_figure_is_that_of_the_database() -> None:
     LeaderLease.objects.create(
         name="supervisor", holder="s", expires_at=ahead(9), swept_at=ago(3), last_sweep={"found": 2}
     )
-    RoleInstance.objects.create(instance="scheduler:1", role="scheduler", seen_at=ago(2))
+    RoleInstance.objects.create(instance="scheduler:1", role="scheduler", seen_at=ago(2), release="0.9.1")
     RoleInstance.objects.create(instance="scheduler:2", role="scheduler", seen_at=ago(300))
     OutgoingMessage.objects.create(
         kind="sign_up", recipient="ada@example.com", state="failed", give_up_at=ago(1), ended_at=ago(1)
@@ -77,6 +77,7 @@ def test_each_figure_is_that_of_the_database() -> None:
     assert metrics["sasweb_supervisor_overdue_orders"][()] == 1
     assert metrics["sasweb_role_instances"]["scheduler", "alive"] == 1
     assert metrics["sasweb_role_instances"]["scheduler", "silent"] == 1
+    assert metrics["sasweb_role_release_instances"] == {("0.9.1", "scheduler"): 1}
     assert 2 <= metrics["sasweb_role_heartbeat_age_seconds"]["scheduler",] < 300
     assert metrics["sasweb_outbox_failed_messages"][()] == metrics["sasweb_bulk_actions"]["running",] == 1
     assert metrics["sasweb_bulk_action_orders_waiting"][()] == 1

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection
 
 from orders.engine.role_health import ALIVE, FORGOTTEN, NO_PROGRESS, PERIOD, RoleHealth, Trouble
@@ -49,6 +50,7 @@ def test_a_process_records_that_it_is_alive_and_what_it_runs() -> None:
     row = RoleInstance.objects.get()
     assert (row.instance, row.role, row.troubles) == ("scheduler:a", "scheduler", [])
     assert row.versions == [["bake-cake", 3, CAKE.fingerprint]]
+    assert row.release == settings.CONFIG.release != ""
     process.health.forget()
     assert not RoleInstance.objects.exists()
 

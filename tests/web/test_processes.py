@@ -136,3 +136,33 @@ def test_each_process_shows_what_it_holds_and_each_role_what_waits_for_it() -> N
     assert "1 order waits to go on, the oldest for 1 h 1 min." in text
     assert "1 request waits, the oldest for 1 min 1" in text
     assert "No order is overdue." in text and "No reply waits." in text
+
+
+def test_while_a_deployment_is_under_way_what_still_runs_the_old_release_is_counted() -> None:
+    for role in ROLES:
+        alive(role, release="0.9.2", started_at=ago(60))
+    assert "still run" not in text_of_page()
+    alive("agents", 2, release="0.9.1", started_at=ago(7_200))
+    alive("scheduler", 2, release="0.9.1", started_at=ago(3_600))
+    alive("scheduler", 3, release="0.8.0", started_at=ago(9_000))
+    alive("scheduler", 4, release="0.7.0", seen_at=ago(40))  # it no longer counts
+    sentence = "2 of 8 processes still run 0.9.1: agents (1), scheduler (1). The newest is 0.9.2."
+    assert sentence in text_of_page()
+    assert "1 of 8 processes still runs 0.8.0: scheduler (1). The newest is 0.9.2." in text_of_page()
+    assert "0.7.0:" not in text_of_page()
+    assert sentence in run("processes").words
+    answer = api_client(token_of(viewer())).get("/api/v1/processes").json()
+    assert [(each["name"], each["number"]) for each in answer["releases"]] == [
+        ("0.9.2", 5),
+        ("0.9.1", 2),
+        ("0.8.0", 1),
+    ]
+    assert {process["release"] for process in results()["agents"]["processes"]} == {"0.9.1", "0.9.2"}
+
+
+def test_a_process_from_before_releases_were_recorded_is_an_old_one() -> None:
+    everything_runs()
+    RoleInstance.objects.exclude(role="web").update(release="0.9.2", started_at=ago(5))
+    RoleInstance.objects.filter(role="web").update(started_at=ago(90))
+    words = "1 of 5 processes still runs a release from before releases were recorded: web (1). The newest is 0.9.2."
+    assert words in text_of_page()

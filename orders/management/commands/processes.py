@@ -8,7 +8,7 @@ from orders.management.operator_command import DONE, REFUSED, ReadingCommand
 from orders.management.tables import Column, Fit, table
 from orders.selectors.database_clock import now
 from orders.selectors.desk.processes import WEB, read_roles
-from orders.wording.processes import ShownRole, held_by, show_roles
+from orders.wording.processes import ShownRole, held_by, release_sentences, show_roles
 from orders.wording.units import duration
 
 
@@ -19,7 +19,8 @@ class Command(ReadingCommand):
     )
 
     def work(self, options: dict[str, Any]) -> int:
-        roles = show_roles(read_roles(now=now()))
+        statuses = read_roles(now=now())
+        roles = show_roles(statuses)
         if options["json"]:
             self.show_json([_plain(role) for role in roles])
         else:
@@ -28,6 +29,8 @@ class Command(ReadingCommand):
             for role in roles:
                 for sentence in role.backlogs:
                     self.stdout.write(f"{role.status.name:<12}{sentence}")
+            for sentence in release_sentences(statuses):
+                self.stdout.write(self.styled(f"! {sentence}", "yellow"))
             for role in roles:
                 for sentence in role.concerns:
                     style = "bold red" if role.tone == "bad" else "yellow"
@@ -40,6 +43,7 @@ class Command(ReadingCommand):
             Column("ROLE"),
             Column("PROCESS", fit=Fit.CUT, least=24),
             Column("HEARTBEAT"),
+            Column("RELEASE", fit=Fit.CUT, least=8),
             Column("HOLDS", fit=Fit.WRAP, least=16),
             Column("RUNS", fit=Fit.WRAP, least=16),
         )
@@ -48,6 +52,7 @@ class Command(ReadingCommand):
                 role.status.name,
                 process.name,
                 f"{duration(process.seen_seconds)} ago{'' if process.alive else ', SILENT'}",
+                process.release or None,
                 held_by(process) or None,
                 ", ".join(process.agents or process.workflows) or None,
             )

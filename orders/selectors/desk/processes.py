@@ -1,6 +1,6 @@
 """The processes of each role: when each was last heard of, what it runs and holds, and what waits for its role."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -45,6 +45,7 @@ class Backlog:
 class Process:
     """A process, as of its last heartbeat `seen_seconds` ago.
 
+    `release` is that of its code, "" if it is from before releases were recorded.
     `versions` are the workflows that it runs, each with its version and fingerprint, and `troubles` the codes of what
     it says is wrong. `leads` says that it is the leading supervisor. It holds `orders` (a scheduler), or `requests`,
     with `in_flight` of at most `capacity` calls (a host of these `agents`). The orders are counted up to
@@ -53,6 +54,7 @@ class Process:
 
     name: str
     role: str
+    release: str
     started_at: datetime
     seen_at: datetime
     seen_seconds: float
@@ -101,7 +103,7 @@ class RoleStatus:
         return not self.alive
 
     @property
-    def has_two_releases(self) -> bool:
+    def has_two_versions(self) -> bool:
         """Whether its live processes run different versions of workflows, as they do during an upgrade."""
         return len({frozenset(process.versions) for process in self.alive}) > 1
 
@@ -109,6 +111,37 @@ class RoleStatus:
     def heartbeat_seconds(self) -> float | None:
         """How long ago one of its processes was last heard of; None if none is on the list."""
         return min((process.seen_seconds for process in self.processes), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A release that live processes run: how many of each role, and when the first of those started."""
+
+    name: str
+    processes: Mapping[str, int]
+    since: datetime
+
+    @property
+    def number(self) -> int:
+        """How many processes run it."""
+        return sum(self.processes.values())
+
+
+def releases_of(roles: Sequence[RoleStatus]) -> list[Release]:
+    """The releases that live processes run. The one that came last is first: a deployment replaces the others. Pure."""
+    alive = [process for role in roles for process in role.alive]
+    by_name: dict[str, list[Process]] = defaultdict(list)
+    for process in alive:
+        by_name[process.release].append(process)
+    releases = [
+        Release(
+            name=name,
+            processes=Counter(process.role for process in processes),
+            since=min(process.started_at for process in processes),
+        )
+        for name, processes in by_name.items()
+    ]
+    return sorted(releases, key=lambda release: (release.since, release.name), reverse=True)
 
 
 def read_roles(*, now: datetime) -> list[RoleStatus]:
@@ -141,6 +174,7 @@ def role_statuses(
             Process(
                 name=name,
                 role=row.role,
+                release=row.release,
                 started_at=row.started_at,
                 seen_at=row.seen_at,
                 seen_seconds=max(0.0, (now - row.seen_at).total_seconds()),
