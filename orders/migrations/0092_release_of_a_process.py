@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0078_waits_for_agents")]
+    dependencies = [("orders", "0087_requests_by_message")]
 
     operations = [
         migrations.AddField(
