@@ -5,8 +5,13 @@ The address does not travel to the ledger, but the carrier refuses a key that it
 
 from collections import Counter
 
+from typing import Any
+
 from django.db import connection
 
+from orders import wiring
+from orders.engine.contracts import Json, Pending, Request
+from orders.engine.errors import Unresolved
 from orders.engine.runtime.sql import DATABASE_TROUBLE, fetch
 from orders.services.audit import Actor
 from orders.services.operators import order_editing
@@ -33,7 +38,14 @@ class Corrections:
         self._number = 0
 
     def join(self) -> None:
-        """Begins."""
+        """Begins, with a carrier that often leaves open what it did."""
+        agents = wiring.make_agents
+
+        def with_doubts() -> dict[str, Any]:
+            all_agents: dict[str, Any] = dict(agents())
+            return {**all_agents, "carrier": DoubtfulAgent(all_agents["carrier"], self._kernel)}
+
+        wiring.make_agents = with_doubts
         self._kernel.spawn(Process("desk"), "correct", self._run)
 
     def _run(self) -> None:
@@ -62,3 +74,33 @@ class Corrections:
         except NoSuchOrderError:
             return
         self.acts[f"{'correct' if is_first else 'correct again'}: {result.status.value}"] += 1
+
+
+class DoubtfulAgent:
+    """The carrier, some of whose answers say nothing, whether or not it has done what was asked."""
+
+    def __init__(self, agent: Any, kernel: Kernel) -> None:
+        self._agent = agent
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inquire":
+            raise AttributeError(name)
+        return getattr(self._agent, name)
+
+    async def perform(self, request: Request) -> Json | Pending:
+        """The agent's own, or an answer that says nothing, before or after it."""
+        return await self._doubtful(self._agent.perform, request)
+
+    async def compensate(self, request: Request) -> Json | Pending:
+        """The same of a compensation."""
+        return await self._doubtful(self._agent.compensate, request)
+
+    async def _doubtful(self, work: Any, request: Request) -> Json | Pending:
+        fate = self._kernel.chance.random()
+        if fate < 0.15:
+            raise Unresolved("no_idea", "it did not say")
+        result: Json | Pending = await work(request)
+        if fate < 0.4:
+            raise Unresolved("no_idea", "it did not say")
+        return result
