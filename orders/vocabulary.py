@@ -130,6 +130,7 @@ class EventKind(StrEnum):
     STEP_GIVEN_UP = "step_given_up"
     STEP_SKIPPED = "step_skipped"
     STEP_COMPENSATED = "step_compensated"
+    STEP_UNDONE = "step_undone"
     COMPENSATION_REQUESTED = "compensation_requested"
     COMPENSATION_STARTED = "compensation_started"
     COMPENSATION_FAILED = "compensation_failed"

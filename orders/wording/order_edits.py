@@ -93,6 +93,14 @@ def _profile_texts(profile: Profile, labels: Mapping[str, str]) -> dict[str, str
     }
 
 
+def undo_sentences(edit: OrderEdit) -> list[str]:
+    """Says of each step that may have been done that this is undone before the step is done anew."""
+    return [
+        f"What {step} may have done is undone first, and {step} is done anew once nothing of it is left."
+        for step in edit.undone_first
+    ]
+
+
 def staying_sentences(edit: OrderEdit) -> list[str]:
     """Says of each step that an edit comes too late for, and what that step has asked for."""
     fields = {field.name: field for field in edit.kind.fields}

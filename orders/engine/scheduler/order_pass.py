@@ -130,9 +130,9 @@ class OrderPass(PausedOrder):
         if moves.decision is Decision.FINISH:
             self._finish()
         elif moves.decision is Decision.FAIL:
-            self._to_error(
-                next(step for step in self.steps.values() if needs_operator(step)), AlertKind.STEP_FAILED
-            )
+            failed = next(step for step in self.steps.values() if needs_operator(step))
+            kind = AlertKind.COMPENSATION_FAILED if failed.is_undone_first else AlertKind.STEP_FAILED
+            self._to_error(failed, kind)
         else:
             self._go_on(moves, now, take_credit)
 
@@ -278,7 +278,7 @@ class OrderPass(PausedOrder):
         self._next = None
         self._waits.clear()
         self._note(EventKind.STEP_GIVEN_UP, step, error=error)
-        if self.row.goal == Goal.COMPENSATE:
+        if step.goes_back(self.row.goal):
             self._failed_compensation = failed
         elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
             self._compensate(step, Reason.STEP_REMEDY)
@@ -298,7 +298,7 @@ class OrderPass(PausedOrder):
         self.row = self.row._replace(locked_by=self._instance, not_before=wake_at)
 
     def _start(self, step: StepRow, declared: Step, now: datetime) -> None:
-        compensates = self.row.goal == Goal.COMPENSATE
+        compensates = step.goes_back(self.row.goal)
         if step.attempt:
             self.superseded.append(step.id)
         complete_by = now + timedelta(seconds=declared.complete_by)
@@ -310,6 +310,8 @@ class OrderPass(PausedOrder):
             waiting_since=None,
         )
         if compensates:
+            if step.state == StepStatus.FAILED:  # of an undo that failed before the order was cancelled
+                started = self._forgive_compensation(started)
             if step.compensation_sent_at is None:
                 # The reference stays, for the agent to find what it reverses.
                 started = started._replace(compensation_sent_at=now, awaits_until=None)

@@ -91,7 +91,9 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
             continue
         unfinished = True
         declared = workflow.step_of(name)
-        if row.state == StepStatus.RUNNING:
+        if row.state == StepStatus.RUNNING or (
+            row.state == StepStatus.COMPENSATING and row.complete_by is not None
+        ):
             in_flight = True
         elif row.state == StepStatus.AWAITING and branching.is_joint(row, declared):
             items = branching.items_of(row, rows)
@@ -109,8 +111,10 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
                 return Moves(decision=Decision.COMPENSATE)
             else:
                 waits.append(row.not_before)
-        elif all(rows[earlier].state in FINISHED for earlier in declared.after):
-            due = dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))
+        elif row.state == StepStatus.COMPENSATING or all(
+            rows[earlier].state in FINISHED for earlier in declared.after
+        ):
+            due = _due_at(row, declared, now)
             if due is None or due <= now:
                 start.append((row, declared))
             else:
@@ -126,3 +130,10 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
         wake_at=min(waits, default=None),
         parked_until=min(parked, default=None),
     )
+
+
+def _due_at(row: StepRow, declared: Step, now: datetime) -> datetime | None:
+    """When a step that is ready may be sent: forward, or back if its present generation is undone first."""
+    if row.state == StepStatus.COMPENSATING:
+        return dispatch.compensation_due_at(row, declared, now)
+    return dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))
