@@ -7,6 +7,6 @@ from django.db import migrations
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("orders", "0074_next_requests")]
+    dependencies = [("orders", "0079_next_requests")]
 
     operations = [ValidateConstraint(model_name="stepstate", name="only_what_may_be_done_is_undone")]

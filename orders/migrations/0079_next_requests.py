@@ -10,7 +10,7 @@ from django.db.models import Q
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0072_limits_set_by_operators")]
+    dependencies = [("orders", "0078_waits_for_agents")]
 
     operations = [
         migrations.AddField(
