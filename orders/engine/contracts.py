@@ -84,8 +84,9 @@ class Step:
     """The longest wait after the first failed attempt, which doubles with each, and the longest after any; None: the
     installation's (`orders.engine.retry_rules`)."""
     key_retention: float = 7 * 86_400.0
-    """How long the remote service recognises a call by its idempotency key; 0 if it never does. After that, a step
-    whose outcome is unknown is sent again only if the agent can ask whether it was done, and the answer is no (P2)."""
+    """How long the remote service recognises a call by its idempotency key; 0 if it never does. Once another call could
+    reach it after that, a step whose outcome is unknown is sent again only if the agent can ask whether it was done,
+    and the answer is no (P2)."""
     can_be_asked: bool = False
     """Whether the agent has `inquire`. The wiring fills this in."""
     remedy: Remedy = field(default_factory=Remedy)

@@ -31,7 +31,9 @@ def can_be_undone(declared: Step, sent_at: datetime | None, now: datetime) -> bo
 
 
 def recognises(declared: Step, sent_at: datetime | None, now: datetime) -> bool:
-    """Whether the remote service recognises a key that was first sent then."""
+    """Whether the remote service recognises a key that was first sent then, for as long as a call that is sent now may
+    take to reach it."""
     if declared.key_retention <= 0:
         return False
-    return sent_at is None or now - sent_at <= timedelta(seconds=declared.key_retention)
+    latest_arrival = now + timedelta(seconds=declared.complete_by + declared.settle)
+    return sent_at is None or latest_arrival - sent_at <= timedelta(seconds=declared.key_retention)

@@ -103,9 +103,17 @@ KEYS = (
     Mutant(
         name="key-retention-ignored",
         path=f"{ENGINE}/scheduler/dispatch.py",
-        old="return sent_at is None or now - sent_at <= timedelta(seconds=declared.key_retention)",
+        old="return sent_at is None or latest_arrival - sent_at <= timedelta(seconds=declared.key_retention)",
         new="return True",
         test="tests/unit/test_order_machine.py",
+    ),
+    Mutant(
+        name="a-call-takes-no-time",
+        path=f"{ENGINE}/scheduler/dispatch.py",
+        old="latest_arrival = now + timedelta(seconds=declared.complete_by + declared.settle)",
+        new="latest_arrival = now",
+        test="tests/unit/test_dispatch.py"
+        "::test_a_step_of_unknown_outcome_is_not_sent_again_once_its_key_may_be_forgotten_before_it_arrives",
     ),
     Mutant(
         name="no-settle-time",

@@ -38,7 +38,6 @@ def is_repeat(step: StepRow, goal: str) -> bool:
 
 
 def is_key_known(step: StepRow, declared: Step, goal: str, now: datetime) -> bool:
-    """Whether the remote service recognises the key of this call if it is repeated (P2)."""
     return undoing.recognises(
         declared, step.compensation_sent_at if step.goes_back(goal) else step.sent_at, now
     )
