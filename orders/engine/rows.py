@@ -73,13 +73,13 @@ class StepRow(NamedTuple):
     next_request: dict[str, Any] | None = None
 
     @property
-    def is_undone_first(self) -> bool:
-        """Whether its present generation is undone, although its order goes forward, before it asks for something else."""
+    def is_reversed_first(self) -> bool:
+        """Whether its present generation is reversed before it asks for something else, in an order that goes on."""
         return self.next_request is not None
 
     def goes_back(self, goal: str) -> bool:
         """Whether what is sent for it next is its compensation, in an order with this goal."""
-        return goal == Goal.COMPENSATE or self.is_undone_first
+        return goal == Goal.COMPENSATE or self.is_reversed_first
 
     def next_generation(self) -> "StepRow":
         """The step once it is known that nothing of its present generation stands. Its next try has a new key, and asks

@@ -1,4 +1,4 @@
-"""Steps that are undone before they ask for something else.
+"""Steps that are reversed before they ask for something else.
 
 The column may be null, so nothing is rewritten. No row that is there breaks the constraint; the next migration has it
 checked while orders are processed.
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             model_name="stepstate",
             name="next_request",
             field=models.JSONField(
-                help_text="what the next generation asks for, once the present one, which may have been done, is undone",
+                help_text="what the next generation asks for, once the present one, which may have been done, is reversed",
                 null=True,
             ),
         ),
@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=Q(next_request__isnull=True)
                 | Q(outcome="unknown", state__in=["failed", "compensating", "awaiting"]),
-                name="only_what_may_be_done_is_undone",
+                name="only_what_may_be_done_is_reversed",
             ),
         ),
     ]

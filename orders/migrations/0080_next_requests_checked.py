@@ -9,4 +9,4 @@ class Migration(migrations.Migration):
 
     dependencies = [("orders", "0079_next_requests")]
 
-    operations = [ValidateConstraint(model_name="stepstate", name="only_what_may_be_done_is_undone")]
+    operations = [ValidateConstraint(model_name="stepstate", name="only_what_may_be_done_is_reversed")]

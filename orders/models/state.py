@@ -163,7 +163,7 @@ class StepState(models.Model):
     )
     next_request = models.JSONField(
         null=True,
-        help_text="what the next generation asks for, once the present one, which may have been done, is undone",
+        help_text="what the next generation asks for, once the present one, which may have been done, is reversed",
     )
     result = models.JSONField(null=True)
     error = models.JSONField(null=True)
@@ -236,7 +236,7 @@ class StepState(models.Model):
             models.CheckConstraint(
                 condition=Q(next_request__isnull=True)
                 | Q(outcome="unknown", state__in=["failed", "compensating", "awaiting"]),
-                name="only_what_may_be_done_is_undone",
+                name="only_what_may_be_done_is_reversed",
             ),
         ]
 

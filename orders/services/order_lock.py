@@ -38,7 +38,7 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
 
     A step that was definitely refused moves to its next generation, so its idempotency key is new (rule 5). On the way
     back it keeps its generation: it is not performed again, and the key of a notice about it stays the same. A step
-    whose present generation is to be undone first goes back, too, whatever the order's goal.
+    whose present generation is to be reversed first goes back, too, whatever the order's goal.
     """
     reset = step._replace(
         failure_count=0,
@@ -49,16 +49,16 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
         awaits_until=None,
     )
     is_left = goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN)
-    if is_left or step.is_undone_first:
+    if is_left or step.is_reversed_first:
         return reset._replace(state=StepStatus.COMPENSATING)
     if step.outcome == Outcome.REFUSED and goal == Goal.COMPLETE:
         reset = reset.next_generation()
     return reset._replace(state=StepStatus.NOT_STARTED)
 
 
-def undo_detail(step: StepRow) -> dict[str, bool]:
-    """What the history says of a failed step that is resubmitted, if what it may have done is undone first."""
-    return {"undone_first": True} if step.is_undone_first else {}
+def reversal_detail(step: StepRow) -> dict[str, bool]:
+    """What the history says of a failed step that is resubmitted, if what it may have done is reversed first."""
+    return {"reversed_first": True} if step.is_reversed_first else {}
 
 
 def release_order(row: ProcessRow, *, by: str, resolution: str) -> None:

@@ -1,10 +1,9 @@
-"""Operators who correct the address of orders, in the lives that have them, and have undone first what may be done.
+"""Operators who correct the address of orders, in the lives that have them, and have reversed first what may be done.
 
 The address does not travel to the ledger, but the carrier refuses a key that it has seen with another one.
 """
 
 from collections import Counter
-
 from typing import Any
 
 from django.db import connection
@@ -69,7 +68,7 @@ class Corrections:
                 seen={},
                 actor=OPERATOR,
                 reason="she moved",
-                undo=[step] if self._kernel.chance.random() < 0.9 else [],
+                reverse=[step] if self._kernel.chance.random() < 0.9 else [],
             )
         except NoSuchOrderError:
             return

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from orders.engine import undoing
+from orders.engine import reversing
 from orders.engine.contracts import Compensation, Workflow
 from orders.engine.rows import StepRow
 from orders.services.order_lock import reset_step
@@ -143,17 +143,17 @@ class WholeWorld(World):
             process_state="pending", locked_by=None, not_before=None, complete_by=None, overruns=0
         )
 
-    def correct(self, *, undo: bool) -> None:
+    def correct(self, *, reverse: bool) -> None:
         """Does what an operator does who edits the order: see `orders.services.operators.order_editing`.
 
-        Every step that may have been done is undone first, if she wants that and it is possible.
+        Every step that may have been done is reversed first, if she wants that and it is possible.
         """
         for name, step in self.steps.items():
             declared = self.workflow.step_of(name)
             may_be_done = step.state == "failed" and step.outcome == "unknown"
-            if step.is_undone_first:
+            if step.is_reversed_first:
                 self.steps[name] = step._replace(next_request={"edit": len(self.story)})
-            elif undo and may_be_done and not undoing.why_not_undone(declared, step.sent_at, self.now):
+            elif reverse and may_be_done and not reversing.why_not_reversed(declared, step.sent_at, self.now):
                 self.steps[name] = step._replace(
                     next_request={"edit": len(self.story)}, answered=step.attempt
                 )
@@ -161,7 +161,7 @@ class WholeWorld(World):
             self.resubmit()
 
     def check_nothing_is_doubled(self) -> None:
-        """P2: whatever is undone and done anew, no step has two effects at any time."""
+        """P2: whatever is reversed and done anew, no step has two effects at any time."""
         for name, step in self.steps.items():
             own = {key for key in self.effects if key.startswith(f"{step.order_id}/{name}/")}
             assert len(own) <= 1, (own, self.story)
@@ -298,9 +298,9 @@ class OrderMachine(RuleBasedStateMachine):
         self.world.run_pass()
 
     @precondition(lambda self: hasattr(self, "world") and self.world.row.goal == "complete")
-    @rule(undo=st.sampled_from([True, True, False]))
-    def correct(self, undo: bool) -> None:
-        self.world.correct(undo=undo)
+    @rule(reverse=st.sampled_from([True, True, False]))
+    def correct(self, reverse: bool) -> None:
+        self.world.correct(reverse=reverse)
         self.world.run_pass()
 
     @rule(is_available=st.booleans(), credit=st.sampled_from([None, None, 0, 1, 3]))

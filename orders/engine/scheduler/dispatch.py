@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from orders.engine import undoing
+from orders.engine import reversing
 from orders.engine.contracts import Step
 from orders.engine.rows import StepRow
 from orders.vocabulary import Goal, Outcome, StepStatus
@@ -38,7 +38,7 @@ def is_repeat(step: StepRow, goal: str) -> bool:
 
 
 def is_key_known(step: StepRow, declared: Step, goal: str, now: datetime) -> bool:
-    return undoing.recognises(
+    return reversing.recognises(
         declared, step.compensation_sent_at if step.goes_back(goal) else step.sent_at, now
     )
 
@@ -73,13 +73,13 @@ def key_expiry_error(step: StepRow, declared: Step, goal: str, now: datetime) ->
     asked first, by the agent host.
     """
     if (
-        step.is_undone_first
+        step.is_reversed_first
         and goal == Goal.COMPLETE
-        and not undoing.can_be_undone(declared, step.sent_at, now)
+        and not reversing.can_be_reversed(declared, step.sent_at, now)
     ):
         return {
             "code": "key_expired",
-            "message": f"{step.agent} may have forgotten the key of the call that is to be undone, so it could no "
+            "message": f"{step.agent} may have forgotten the key of the call that is to be reversed, so it could no "
             "longer say whether anything of it stands: look it up there, and settle the step by hand",
         }
     if declared.can_be_asked or not is_repeat(step, goal) or is_key_known(step, declared, goal, now):

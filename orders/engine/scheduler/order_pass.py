@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from orders.engine import parking
-from orders.engine.alerts import NewAlert, public_cause
+from orders.engine.alerts import NewAlert, kind_of_failure, public_cause
 from orders.engine.channels.requests import NewRequest
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
@@ -113,7 +113,7 @@ class OrderPass(PausedOrder):
 
     def _advance(self, now: datetime, take_credit: dispatch.TakeCredit) -> None:
         if self._failed_compensation is not None and self.row.process_state not in ENDED:
-            self._to_error(self._failed_compensation, AlertKind.COMPENSATION_FAILED)
+            self._to_error(self._failed_compensation, kind_of_failure(self.row.goal))
             return
         if not self._is_open(now):
             if self.row.process_state == ProcessState.PROCESSING:
@@ -130,9 +130,9 @@ class OrderPass(PausedOrder):
         if moves.decision is Decision.FINISH:
             self._finish()
         elif moves.decision is Decision.FAIL:
-            failed = next(step for step in self.steps.values() if needs_operator(step))
-            kind = AlertKind.COMPENSATION_FAILED if failed.is_undone_first else AlertKind.STEP_FAILED
-            self._to_error(failed, kind)
+            self._to_error(
+                next(step for step in self.steps.values() if needs_operator(step)), AlertKind.STEP_FAILED
+            )
         else:
             self._go_on(moves, now, take_credit)
 
@@ -310,7 +310,7 @@ class OrderPass(PausedOrder):
             waiting_since=None,
         )
         if compensates:
-            if step.state == StepStatus.FAILED:  # of an undo that failed before the order was cancelled
+            if step.state == StepStatus.FAILED:  # of a reversal that failed before the order was cancelled
                 started = self._forgive_compensation(started)
             if step.compensation_sent_at is None:
                 # The reference stays, for the agent to find what it reverses.

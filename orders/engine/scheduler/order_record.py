@@ -90,8 +90,8 @@ class OrderRecord:
             self._failed(step, reply, call, now)
 
     def _succeeded(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
-        if reply.compensates and step.is_undone_first and self.row.goal == Goal.COMPLETE:
-            self._undone(step, reply, call)
+        if reply.compensates and step.is_reversed_first and self.row.goal == Goal.COMPLETE:
+            self._renew(step, reply, call)
         elif reply.compensates:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None, next_request=None)
             self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **call)
@@ -105,14 +105,14 @@ class OrderRecord:
             self._note(EventKind.STEP_COMPLETED, step, **call)
             self._decide(step, reply)
 
-    def _undone(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
-        """Has a step begin anew, since nothing of its present generation stands: with its next request and another key."""
+    def _renew(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
+        """Has a step begin anew, now that nothing of its generation stands: with its next request and a new key."""
         anew = self._forgive_compensation(step.next_generation())._replace(
             state=StepStatus.NOT_STARTED, settles_at=None, awaits=None, awaits_until=None, error=None
         )
         self.steps[step.name] = anew
         self._note(
-            EventKind.STEP_UNDONE, step, answer=json.loads(reply.body), generation=anew.generation, **call
+            EventKind.STEP_RENEWED, step, answer=json.loads(reply.body), generation=anew.generation, **call
         )
 
     def _forgive_compensation(self, step: StepRow) -> StepRow:

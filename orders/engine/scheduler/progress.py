@@ -4,7 +4,7 @@
 neither touches a database: the same rows and the same `now` give the same moves.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -111,9 +111,7 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
                 return Moves(decision=Decision.COMPENSATE)
             else:
                 waits.append(row.not_before)
-        elif row.state == StepStatus.COMPENSATING or all(
-            rows[earlier].state in FINISHED for earlier in declared.after
-        ):
+        elif _is_ready(row, declared, rows):
             due = _due_at(row, declared, now)
             if due is None or due <= now:
                 start.append((row, declared))
@@ -132,8 +130,14 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
     )
 
 
+def _is_ready(row: StepRow, declared: Step, rows: Mapping[str, StepRow]) -> bool:
+    """Whether it is a step's turn. What it may have done can be reversed whatever its predecessors have come to."""
+    is_reversed = row.state == StepStatus.COMPENSATING
+    return is_reversed or all(rows[earlier].state in FINISHED for earlier in declared.after)
+
+
 def _due_at(row: StepRow, declared: Step, now: datetime) -> datetime | None:
-    """When a step that is ready may be sent: forward, or back if its present generation is undone first."""
+    """When a step that is ready may be sent: forward, or back if its present generation is reversed first."""
     if row.state == StepStatus.COMPENSATING:
         return dispatch.compensation_due_at(row, declared, now)
     return dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))

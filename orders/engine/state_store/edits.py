@@ -65,12 +65,12 @@ def rewrite_requests(edits: Sequence[NewRequest]) -> None:
         )
 
 
-def undo_first(edits: Sequence[NewRequest]) -> None:
+def reverse_first(edits: Sequence[NewRequest]) -> None:
     """Has each of these failed steps ask for something else once nothing of its present generation stands.
 
-    A resubmission then sends its compensation first, with the request that it has, and no reply to an earlier try counts
-    any more. Raises `StateConflict` if a step is no longer as it was read: failed, and its outcome unknown, or already
-    to be undone.
+    A resubmission then sends its compensation first, with the request that it has, and no reply to an earlier try
+    counts any more. Raises `StateConflict` if a step is no longer as it was read: failed, and its outcome unknown, or
+    already to be reversed.
     """
     if not edits:
         return

@@ -92,7 +92,7 @@ def _changed(writes: Iterable[StepWrite]) -> tuple[str, ...]:
 
 
 _TAKES_NEXT = "v.generation > s.generation AND s.next_request IS NOT NULL"
-"""Whether a step takes its next request, with its next generation. An undo sends the present one until then."""
+"""Whether a step takes its next request, with its next generation. A reversal sends the present one until then."""
 
 
 def _values_of(step: StepRow, columns: Sequence[str]) -> list[Any]:

@@ -13,9 +13,9 @@ from orders.business.fields import Field
 from orders.business.order_edits import (
     CannotEditError,
     OrderEdit,
+    ReversalNeededError,
     StoredOrder,
     StoredStep,
-    UndoNeededError,
     UnreadableDataError,
     plan_edit,
 )
@@ -31,15 +31,15 @@ from orders.services.audit import Actor
 from orders.services.edited_orders import write_edit
 from orders.services.operators.acts import Values, act_on, add_event, already, done, refused
 from orders.services.order_changes import resubmit_order
-from orders.services.order_lock import NoSuchOrderError, release_order, reset_step, undo_detail
+from orders.services.order_lock import NoSuchOrderError, release_order, reset_step, reversal_detail
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
-from orders.wording.order_edits import in_words, staying_sentences, undo_sentences
+from orders.wording.order_edits import in_words, reversal_sentences, staying_sentences
 
 __all__ = [
     "CannotEditError",
     "EditableOrder",
     "NotEditableError",
-    "UndoNeededError",
+    "ReversalNeededError",
     "edit_order",
     "editable_order",
     "preview",
@@ -82,16 +82,16 @@ def has_fields_of(order_id: UUID, step: str, fields: Sequence[Field]) -> bool:
     return not is_item(step) and {field.name for field in fields} <= editable_order(order_id).values.keys()
 
 
-def preview(*, order_id: UUID, changes: Mapping[str, Any], undo: Collection[str] = ()) -> OrderEdit:
+def preview(*, order_id: UUID, changes: Mapping[str, Any], reverse: Collection[str] = ()) -> OrderEdit:
     """Says what `edit_order` would do now, and changes nothing.
 
     Raises `NoSuchOrderError`, `NotEditableError`, `BadOrderError` for a value that a field cannot take, and
-    `CannotEditError` if the order cannot be edited like this: `UndoNeededError` if it can with other steps in `undo`.
+    `CannotEditError` if the order cannot be edited like this: `ReversalNeededError` if it can with more in `reverse`.
     """
     process = _process_of(order_id)
     if reason := _why_not(process.goal, process.process_state):
         raise CannotEditError(reason)
-    return plan_edit(_read(order_id, process.workflow, process.version, changes), changes, undo=undo)
+    return plan_edit(_read(order_id, process.workflow, process.version, changes), changes, reverse=reverse)
 
 
 def edit_order(
@@ -101,14 +101,14 @@ def edit_order(
     seen: Mapping[str, Any],
     actor: Actor,
     reason: str = "",
-    undo: Collection[str] = (),
+    reverse: Collection[str] = (),
 ) -> Result:
     """Changes fields of an order, and what its steps that are still to be done ask for; keeps the originals.
 
     `changes` are the new values and `seen` those that the operator saw. An order in Error is resubmitted, and any other
-    continues. Refused if a failed step that takes one of these values may have been done, unless it is in `undo`: then
-    that is undone first. Also refused if money was reserved or taken for another value. Raises `NoSuchOrderError`,
-    `NotEditableError`, and `BadOrderError`.
+    continues. Refused if a failed step that takes one of these values may have been done, unless it is in `reverse`:
+    then that is reversed first. Also refused if money was reserved or taken for another value. Raises
+    `NoSuchOrderError`, `NotEditableError`, and `BadOrderError`.
     """
     values = Values()
 
@@ -117,7 +117,7 @@ def edit_order(
             return refused(why_not)
         try:
             order = _read(order_id, row.workflow, row.version, changes)
-            edit = plan_edit(order, changes, undo=undo)
+            edit = plan_edit(order, changes, reverse=reverse)
         except CannotEditError as error:
             return refused(str(error))
         if edit.fields and any(order.data.get(name) != value for name, value in seen.items()):
@@ -138,11 +138,11 @@ def apply(row: ProcessRow, steps: Sequence[StepRow], edit: OrderEdit, *, actor: 
         "after": edit.after,
         "steps": [step.step for step in edit.following],
         "kept": [step.step for step in edit.staying],
-        **({"undone_first": edit.undone_first} if edit.undone_first else {}),
+        **({"reversed_first": edit.reversed_first} if edit.reversed_first else {}),
     }
     add_event(row, EventKind.EDITED, None, actor, reason, detail)
     sentences = ["Edited the order.", _continue(row, edit, actor, reason)]
-    return done(" ".join(filter(None, [*sentences, *undo_sentences(edit), *staying_sentences(edit)])))
+    return done(" ".join(filter(None, [*sentences, *reversal_sentences(edit), *staying_sentences(edit)])))
 
 
 def write(order_id: UUID, steps: Sequence[StepRow], edit: OrderEdit) -> None:
@@ -151,9 +151,9 @@ def write(order_id: UUID, steps: Sequence[StepRow], edit: OrderEdit) -> None:
     new: dict[bool, list[state_store.NewRequest]] = {True: [], False: []}
     for step in edit.following:
         request = state_store.NewRequest(rows[step.step], step.after, step.awaits_until)
-        new[step.is_undone_first].append(request)
+        new[step.is_reversed_first].append(request)
     state_store.rewrite_requests(new[False])
-    state_store.undo_first(new[True])
+    state_store.reverse_first(new[True])
     write_edit(order_id, edit)
 
 
@@ -213,7 +213,7 @@ def _continue(row: ProcessRow, edit: OrderEdit, actor: Actor, reason: str) -> st
         return f"It changes {in_words(step.step for step in edit.following)}." if following else ""
     try_again(row, failed, actor)
     for step in failed:
-        add_event(row, EventKind.RESUBMITTED, step, actor, reason, undo_detail(step))
+        add_event(row, EventKind.RESUBMITTED, step, actor, reason, reversal_detail(step))
     return f"{in_words(step.name for step in failed)} will be tried again."
 
 
@@ -230,5 +230,5 @@ def try_again(row: ProcessRow, failed: Sequence[StepRow], actor: Actor) -> None:
 
 
 def _begin_anew(step: StepRow) -> StepRow:
-    """A step that is ready to be tried again. One that is undone first keeps when it was sent, and why it failed."""
-    return step if step.is_undone_first else step._replace(error=None, sent_at=None)
+    """A step that is ready to be tried again. One that is reversed first keeps when it was sent, and why it failed."""
+    return step if step.is_reversed_first else step._replace(error=None, sent_at=None)

@@ -157,10 +157,10 @@ def _why_not_settle(
         )
     if step is None or step.state != StepStatus.FAILED:
         return refused("Only a step that failed can be settled by hand.")
-    if step.is_undone_first and step.settles_at is not None and step.settles_at > database_now():
+    if step.is_reversed_first and step.settles_at is not None and step.settles_at > database_now():
         return refused(
-            f"What was sent to undo {step.name} may still take effect until {step.settles_at:%H:%M:%S} UTC. Look again "
-            "after that."
+            f"What was sent to reverse {step.name} may still take effect until {step.settles_at:%H:%M:%S} UTC. Look "
+            "again after that."
         )
     if step.outcome != Outcome.UNKNOWN:
         return refused(f"The outcome of {step.name} is known ({step.outcome}). Resubmit, edit or skip it.")
