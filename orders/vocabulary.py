@@ -130,6 +130,7 @@ class EventKind(StrEnum):
     STEP_GIVEN_UP = "step_given_up"
     STEP_SKIPPED = "step_skipped"
     STEP_COMPENSATED = "step_compensated"
+    STEP_RENEWED = "step_renewed"
     COMPENSATION_REQUESTED = "compensation_requested"
     COMPENSATION_STARTED = "compensation_started"
     COMPENSATION_FAILED = "compensation_failed"
@@ -339,8 +340,7 @@ class DisabledReason(StrEnum):
 class TokenScope(StrEnum):
     """What an API token may do, beyond what its account may do: the account must be allowed to as well.
 
-    Every token has `read`. `compensate` covers cancelling orders, and acts on many orders at once; `priority`
-    lets orders overtake those of the default priority.
+    Every token has `read`. `compensate` covers cancelling orders, and acts on many; `priority` lets orders overtake.
     """
 
     READ = "read"

@@ -81,9 +81,9 @@ EDIT_ORDER = act(
         "says what an edit would change. A new value is checked as that of a new order is. Every step that is still to "
         "be done asks for the new values; what was already done, or is under way, stays as it is. An order in the "
         "state `error` is resubmitted, and any other continues. It is refused if a field in `seen` has another value "
-        "by now, while it is unknown whether a failed step was done with the former value, and once money was reserved "
-        "or taken for another value. Repeating a request has no further effect. The audit log records each request "
-        "whose values are valid."
+        "by now, while it is unknown whether a failed step was done with the former value, unless `reverse` names "
+        "that step and its service can reverse it, and once money was reserved or taken for another value. Repeating a "
+        "request has no further effect. The audit log records each request whose values are valid."
     ),
 )
 PREVIEW_EDIT: dict[str, Any] = {
@@ -91,7 +91,8 @@ PREVIEW_EDIT: dict[str, Any] = {
     "summary": "Preview an edit of an order",
     "description": (
         "Says what `edit_order` would change, and changes nothing: what each step would ask for, and what the edit "
-        "comes too late for. Without `changes` it lists the fields that may be edited, and their values."
+        "comes too late for. It is refused when the edit would be, so also while `reverse` lacks a step that it must "
+        "name. Without `changes` it lists the fields that may be edited, and their values."
     ),
     "tags": TAG,
     "request": OrderChangesIn,

@@ -27,11 +27,13 @@ class DifferenceOut(Out):
 
 
 class FollowingStepOut(Out):
-    """A step that would ask for something else: the whole of what it asks for, before and after."""
+    """A step that would ask for something else: the whole of what it asks for, before and after. What one that
+    `is_reversed_first` may have done is reversed before that."""
 
     name = StepName()
     before = serializers.DictField()
     after = serializers.DictField()
+    is_reversed_first = serializers.BooleanField()
 
 
 class StayingStepOut(Out):
@@ -62,7 +64,15 @@ def compared(editable: EditableOrder, edit: OrderEdit) -> Mapping[str, Any]:
         "fields": [{**vars(field), "value": editable.values.get(field.name)} for field in editable.fields],
         "changes": [_difference(row) for row in comparison.fields],
         "profile": [_difference(row) for row in comparison.profile],
-        "steps": [{"name": step.step, "before": step.before, "after": step.after} for step in edit.following],
+        "steps": [
+            {
+                "name": step.step,
+                "before": step.before,
+                "after": step.after,
+                "is_reversed_first": step.is_reversed_first,
+            }
+            for step in edit.following
+        ],
         "staying": [
             {"name": step.step, "message": message}
             for step, message in zip(edit.staying, staying_sentences(edit), strict=True)

@@ -1,6 +1,6 @@
 """The operators' edit of an order's fields, and what it would change."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
@@ -45,10 +45,18 @@ def edit_step(
         )
 
 
-def _edit(*, order_id: UUID, changes: dict[str, Any], actor: Actor, reason: str, seen: Any = None) -> Result:
+def _edit(
+    *,
+    order_id: UUID,
+    changes: dict[str, Any],
+    actor: Actor,
+    reason: str,
+    seen: Any = None,
+    reverse: Sequence[str] = (),
+) -> Result:
     with wrong_values_reported():
         return order_editing.edit_order(
-            order_id=order_id, changes=changes, seen=seen or {}, actor=actor, reason=reason
+            order_id=order_id, changes=changes, seen=seen or {}, actor=actor, reason=reason, reverse=reverse
         )
 
 
@@ -65,18 +73,18 @@ class OrderEditPreview(OperatorView):
 
     @extend_schema(**documentation.PREVIEW_EDIT)
     def post(self, request: Request, order_id: UUID) -> Response:
-        changes = OrderChangesIn.read(request.data)["changes"]
+        body = OrderChangesIn.read(request.data)
         try:
-            return Response(OrderEditOut.render(_preview(order_id, changes)))
+            return Response(OrderEditOut.render(_preview(order_id, body["changes"], body.get("reverse", ()))))
         except NoSuchOrderError as error:
             raise problem_of_missing({"order_id": order_id}) from error
 
 
-def _preview(order_id: UUID, changes: dict[str, Any]) -> Mapping[str, Any]:
+def _preview(order_id: UUID, changes: dict[str, Any], reverse: Sequence[str]) -> Mapping[str, Any]:
     editable = order_editing.editable_order(order_id)
     try:
         with wrong_values_reported():
-            edit = order_editing.preview(order_id=order_id, changes=changes)
+            edit = order_editing.preview(order_id=order_id, changes=changes, reverse=reverse)
     except order_editing.CannotEditError as error:
         raise ProblemError("act_refused", str(error)) from error
     return compared(editable, edit)

@@ -162,9 +162,10 @@ class StepDetailsOut(Out):
     """A step of an order. `id` is the one in `/steps/{step_id}/…`.
 
     `request` is what its agent is asked for, `original` the same before it was edited, and `answer` what the agent has
-    answered in the present attempt if that lacks what the result must hold. `acts` are the operations that may be
-    called for it now, `editable` the fields that `edit_step` takes, `result_fields` what the `result` of `settle_step`
-    must hold, and `choices` what may be chosen with `decide`.
+    answered in the present attempt if that lacks what the result must hold. What one that `is_reversed_first` may have
+    done is reversed, since its order was edited, and then it is done anew under the next `generation`. `acts` are the
+    operations that may be called for it now, `editable` the fields that `edit_step` takes, `result_fields` what the
+    `result` of `settle_step` must hold, and `choices` what may be chosen with `decide`.
     """
 
     id = serializers.IntegerField()
@@ -183,6 +184,7 @@ class StepDetailsOut(Out):
     started_at = serializers.DateTimeField(source="facts.started_at", allow_null=True)
     completed_at = serializers.DateTimeField(source="facts.completed_at", allow_null=True)
     error = serializers.JSONField(source="facts.error")
+    is_reversed_first = serializers.BooleanField(source="facts.is_reversed_first")
     request = serializers.JSONField()
     original = serializers.JSONField()
     result = serializers.JSONField()

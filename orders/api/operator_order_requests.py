@@ -12,6 +12,17 @@ from orders.api.webhook_requests import Time
 
 DONE, NOT_DONE, COMPENSATED = "done", "not_done", "compensated"
 """What an operator can find to have become of a step."""
+MOST_STEPS = 100
+"""Steps that one request may name."""
+
+
+class StepNames(serializers.ListField):
+    """Names of steps of one order."""
+
+    child = Text(max_length=120)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"max_length": MOST_STEPS, **options})
 
 
 class RetryIn(ReasonIn):
@@ -43,19 +54,24 @@ class EditIn(ReasonIn):
 
 
 class OrderChangesIn(ActIn):
-    """`changes` are the new values of fields of the order, each of them whole."""
+    """`changes` are the new values of fields of the order, each of them whole. What the steps in `reverse` may have
+    done would be reversed first."""
 
     changes = serializers.DictField(default=dict)
+    reverse = StepNames(required=False)
 
 
 class OrderEditIn(ReasonIn):
     """`changes` are the new values of fields of the order, each of them whole.
 
-    `seen` are the values of some of them as you have read them. If one is different now, nothing is changed.
+    `seen` are the values of some of them as you have read them. If one is different now, nothing is changed. `reverse`
+    names failed steps of which it is unknown whether they were done: what they may have done is reversed first, and
+    then they are done anew with the new values.
     """
 
     changes = serializers.DictField()
     seen = serializers.DictField(required=False)
+    reverse = StepNames(required=False)
 
 
 class SettlementIn(NeededReasonIn):

@@ -6,7 +6,7 @@ what the edit does not touch stays as it is stored, whatever an earlier release 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from orders.business import registry
 from orders.business.intake import check_profile
 from orders.business.kinds import OrderKind, Profile
 from orders.business.reading import BadOrderError
-from orders.engine import parking
+from orders.engine import parking, reversing
 from orders.engine.branches import Facts, declared_name, is_item, items_of
 from orders.engine.contracts import Json, Step, Workflow
 from orders.engine.moving import HAS_BEGUN, LONGEST_ERROR
@@ -31,12 +31,24 @@ class CannotEditError(ValueError):
     """Raised when an order cannot be edited like this. Its text says why and what to do, for an operator."""
 
 
+class ReversalNeededError(CannotEditError):
+    """Raised when an order can be edited like this only if `steps`, which may have been done, are reversed first."""
+
+    def __init__(self, steps: Sequence[str]) -> None:
+        self.steps = steps
+        are = "was" if len(steps) == 1 else "were"
+        super().__init__(
+            f"It is unknown whether {' and '.join(steps)} {are} done. Settle it first, or edit the order and "
+            "have what may have been done reversed first."
+        )
+
+
 class UnreadableDataError(CannotEditError):
     """Raised when this release cannot make anything of an order's data, whatever is edited."""
 
 
 class StoredOrder(NamedTuple):
-    """What an edit starts from. `results` are those of the completed steps, by their names."""
+    """What an edit starts from, as it is at `read_at`. `results` are those of the completed steps, by their names."""
 
     workflow: str
     version: int
@@ -44,15 +56,18 @@ class StoredOrder(NamedTuple):
     placed_at: datetime
     steps: "Sequence[StoredStep]"
     results: Json
+    read_at: datetime
 
 
 class StoredStep(NamedTuple):
-    """A step as it is stored."""
+    """A step as it is stored. With a `next_request` it is being reversed, and asks for that afterwards."""
 
     name: str
     state: str
     outcome: str
     request: Json
+    next_request: Json | None
+    sent_at: datetime | None
 
 
 class FieldChange(NamedTuple):
@@ -65,12 +80,13 @@ class FieldChange(NamedTuple):
 
 class Following(NamedTuple):
     """A step that asks for something else after the edit: its whole request. A delay may then last until another time,
-    `awaits_until`."""
+    `awaits_until`. What a step that `is_reversed_first` may have done is reversed before it asks for that."""
 
     step: str
     before: Json
     after: Json
     awaits_until: datetime | None
+    is_reversed_first: bool = False
 
 
 class Staying(NamedTuple):
@@ -94,6 +110,11 @@ class OrderEdit:
     staying: Sequence[Staying]
 
     @property
+    def reversed_first(self) -> list[str]:
+        """The steps that are reversed before they ask for the new values."""
+        return [step.step for step in self.following if step.is_reversed_first]
+
+    @property
     def before(self) -> dict[str, Any]:
         """The former values of the fields that change."""
         return {field.name: field.before for field in self.fields}
@@ -104,8 +125,8 @@ class OrderEdit:
         return {field.name: field.after for field in self.fields}
 
 
-def plan_edit(order: StoredOrder, changes: Mapping[str, Any]) -> OrderEdit:
-    """Says what new values of fields would change.
+def plan_edit(order: StoredOrder, changes: Mapping[str, Any], *, reverse: Collection[str] = ()) -> OrderEdit:
+    """Says what new values of fields would change, if what the steps in `reverse` may have done is reversed first.
 
     Raises `BadOrderError` for a value that an order of this kind could not have been placed with, and `CannotEditError`
     if the order cannot be edited like this now.
@@ -128,10 +149,11 @@ def plan_edit(order: StoredOrder, changes: Mapping[str, Any]) -> OrderEdit:
         ],
         data=data,
         profiles=profiles,
-        following=list(_following(order, workflow, data)),
-        staying=list(_staying(order, workflow, data)),
+        following=list(_following(order, workflow, data, reverse)),
+        staying=list(_staying(order, workflow, data, reverse)),
     )
-    _check_known(edit)
+    _check_known(edit, order, workflow)
+    _check_reversed(edit, order, reverse)
     _check_money(edit, order, workflow)
     return edit
 
@@ -173,18 +195,28 @@ def _profiles(kind: type[OrderKind], order: StoredOrder, data: Json) -> tuple[Pr
     return before, after
 
 
-def _following(order: StoredOrder, workflow: Workflow, data: Json) -> Iterator[Following]:
+def _following(
+    order: StoredOrder, workflow: Workflow, data: Json, reverse: Collection[str]
+) -> Iterator[Following]:
     for step, declared, before, after in _affected(order, workflow, data):
         if _is_to_be_done(step):
             request = patched(step.request, before, after)
             if request != step.request:
                 moment = parking.fixed_moment(declared, request)
                 yield Following(step.name, step.request, request, moment)
+        elif step.next_request is not None or _is_to_be_reversed(step, declared, order, reverse):
+            present = step.request if step.next_request is None else step.next_request
+            request = patched(present, before, after)
+            yield Following(step.name, present, request, None, is_reversed_first=True)
 
 
-def _staying(order: StoredOrder, workflow: Workflow, data: Json) -> Iterator[Staying]:
-    for step, _, before, after in _affected(order, workflow, data):
-        if not _is_to_be_done(step) and step.state != StepStatus.SKIPPED:
+def _staying(
+    order: StoredOrder, workflow: Workflow, data: Json, reverse: Collection[str]
+) -> Iterator[Staying]:
+    for step, declared, before, after in _affected(order, workflow, data):
+        follows = _is_to_be_done(step) or step.next_request is not None
+        follows = follows or _is_to_be_reversed(step, declared, order, reverse)
+        if not follows and step.state != StepStatus.SKIPPED:
             differing = [name for name in {**before, **after} if before.get(name) != after.get(name)]
             request = {name: step.request.get(name, before.get(name)) for name in differing}
             yield Staying(step.name, step.state, step.outcome, request)
@@ -225,13 +257,42 @@ def _is_to_be_done(step: StoredStep) -> bool:
     return step.state in OPEN and step.outcome not in HAS_BEGUN
 
 
-def _check_known(edit: OrderEdit) -> None:
-    """Raises `CannotEditError` if a failed step may have been done with the former values."""
-    for step in edit.staying:
-        if step.state == StepStatus.FAILED and step.outcome == Outcome.UNKNOWN:
+def _may_be_done(state: str, outcome: str) -> bool:
+    """Whether a step has failed and it is unknown whether it was done."""
+    return state == StepStatus.FAILED and outcome == Outcome.UNKNOWN
+
+
+def _is_to_be_reversed(
+    step: StoredStep, declared: Step, order: StoredOrder, reverse: Collection[str]
+) -> bool:
+    """Whether it is wanted, and possible, to reverse what a failed step may have done."""
+    is_wanted = step.name in reverse and _may_be_done(step.state, step.outcome)
+    return is_wanted and not reversing.why_not_reversed(declared, step.sent_at, order.read_at)
+
+
+def _check_known(edit: OrderEdit, order: StoredOrder, workflow: Workflow) -> None:
+    """Raises `CannotEditError` if a failed step may have been done with the former values, and is not reversed."""
+    rows = {step.name: step for step in order.steps}
+    unknown = [step.step for step in edit.staying if _may_be_done(step.state, step.outcome)]
+    for name in unknown:
+        reason = reversing.why_not_reversed(workflow.step_of(name), rows[name].sent_at, order.read_at)
+        if reason:
             raise CannotEditError(
-                f"It is unknown whether {step.step} was done. Settle it first, or it could be done twice."
+                f"It is unknown whether {name} was done, and it {reason}. Settle it first, or it could be done twice."
             )
+    if unknown:
+        raise ReversalNeededError(unknown)
+
+
+def _check_reversed(edit: OrderEdit, order: StoredOrder, reverse: Collection[str]) -> None:
+    """Raises `CannotEditError` if a step that is to be reversed is not: it may be done by now, or not be concerned."""
+    concerned = set(edit.reversed_first)
+    concerned |= {step.name for step in order.steps if step.next_request is not None}
+    if edit.fields and (others := sorted(set(reverse) - concerned)):
+        raise CannotEditError(
+            f"{' and '.join(others)} cannot be reversed for this edit, or need not be any more. Check the order, and "
+            "review the edit again."
+        )
 
 
 def _check_money(edit: OrderEdit, order: StoredOrder, workflow: Workflow) -> None:

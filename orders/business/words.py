@@ -33,6 +33,8 @@ class Situation(StrEnum):
     WAITING = "waiting"
     """Nothing is under way: it waits for a decision, an event, a time, or an answer that comes later."""
     RETRYING = "retrying"
+    CORRECTING = "correcting"
+    """It was edited, and what may have been done as it was before is reversed, to be done anew."""
     DECLINED = "declined"
     """It waits for its customer to change something, such as how she pays."""
     STOPPED = "stopped"
@@ -156,6 +158,15 @@ GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
         headline=_("This is taking longer than usual."),
         sentence=_(
             "One step didn’t work the first time, so we’re trying it again. There’s nothing you need to do."
+        ),
+        icon="retry",
+    ),
+    Situation.CORRECTING: SituationWords(
+        status=_("Being corrected"),
+        headline=_("We’re correcting your order."),
+        sentence=_(
+            "Something in it was changed, so we’re taking back what was done before and doing it anew. There’s nothing "
+            "you need to do."
         ),
         icon="retry",
     ),

@@ -1,6 +1,7 @@
 """Editing an order's fields: the form, the comparison of what its steps will ask for, and the act."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.core.signing import BadSignature, dumps, loads
@@ -17,8 +18,8 @@ from orders.console.order_lookup import read_page
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import ResultStatus
 from orders.services.operators import editing, order_editing
-from orders.services.operators.order_editing import EditableOrder
-from orders.wording.order_edits import compare_edit, staying_sentences
+from orders.services.operators.order_editing import EditableOrder, ReversalNeededError
+from orders.wording.order_edits import compare_edit, in_words, reversal_sentences, staying_sentences
 
 SEEN_SALT = "console.edit-order"
 """The salt of the signed values that an operator saw before she edited them."""
@@ -66,7 +67,7 @@ def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
         seen = None
     try:
         if seen is None:
-            edit = order_editing.preview(order_id=order_id, changes=form.changed(editable.values))
+            edit = _compare(order_id, form.changed(editable.values))
             return _comparison_page(request, order, form, edit, editable)
         changes = form.changed(seen)
         result = order_editing.edit_order(
@@ -75,6 +76,9 @@ def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
             seen={name: seen.get(name) for name in changes},
             actor=actor(request),
             reason=form.cleaned_data["reason"],
+            reverse=[
+                step.facts.name for step in order.steps if step.facts.name in request.POST.getlist("reverse")
+            ],
         )
     except ValueError as error:
         form.add_error(None, str(error))
@@ -84,6 +88,14 @@ def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
         return _form_page(request, order, form, status=422)
     show_result(request, result)
     return redirect("console:order", order_id)
+
+
+def _compare(order_id: UUID, changes: Mapping[str, Any]) -> OrderEdit:
+    """What the edit would change. Where it must, it has what may have been done reversed first, which the page says."""
+    try:
+        return order_editing.preview(order_id=order_id, changes=changes)
+    except ReversalNeededError as needed:
+        return order_editing.preview(order_id=order_id, changes=changes, reverse=needed.steps)
 
 
 def _blank(editable: EditableOrder) -> Sequence[str]:
@@ -98,6 +110,9 @@ def _comparison_page(
         "console_order": order,
         "comparison": compare_edit(edit),
         "staying": staying_sentences(edit),
+        "reversals": reversal_sentences(edit),
+        "reversed_first": edit.reversed_first,
+        "names": in_words(edit.reversed_first) if edit.reversed_first else "",
         "differs": bool(edit.fields),
         "typed": [(name, form.data.get(name, "")) for name in form.fields],
         "seen": dumps(dict(editable.values), salt=SEEN_SALT),

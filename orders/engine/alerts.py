@@ -9,7 +9,7 @@ from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.text import message_pattern
-from orders.vocabulary import AlertKind
+from orders.vocabulary import AlertKind, Goal
 
 _OPEN = """
     WITH v AS MATERIALIZED (
@@ -46,6 +46,11 @@ class NewAlert(NamedTuple):
     step: str = ""
     agent: str = ""
     subject: str = ""
+
+
+def kind_of_failure(goal: str) -> AlertKind:
+    """What an alert is about when a step, or its reversal, has failed in an order with this goal."""
+    return AlertKind.COMPENSATION_FAILED if goal == Goal.COMPENSATE else AlertKind.STEP_FAILED
 
 
 UNPROCESSABLE = "The order cannot be processed as it is. Operators have been told."

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.vocabulary import ActorKind, EventKind, StepStatus
+from orders.vocabulary import ActorKind, EventKind, Goal, Outcome, StepStatus
 
 REST = timedelta(days=1)
 """How soon a scheduler looks again at an order that is paused until somebody resumes it."""
@@ -70,6 +70,27 @@ class StepRow(NamedTuple):
     compensation_sent_at: datetime | None = None
     awaits: dict[str, Any] | None = None
     awaits_until: datetime | None = None
+    next_request: dict[str, Any] | None = None
+
+    @property
+    def is_reversed_first(self) -> bool:
+        """Whether its present generation is reversed before it asks for something else, in an order that goes on."""
+        return self.next_request is not None
+
+    def goes_back(self, goal: str) -> bool:
+        """Whether what is sent for it next is its compensation, in an order with this goal."""
+        return goal == Goal.COMPENSATE or self.is_reversed_first
+
+    def next_generation(self) -> "StepRow":
+        """The step once it is known that nothing of its present generation stands. Its next try has a new key, and asks
+        for what its `next_request` says if there is one."""
+        return self._replace(
+            generation=self.generation + 1,
+            outcome=Outcome.NONE,
+            sent_at=None,
+            compensation_sent_at=None,
+            next_request=None,
+        )
 
     @property
     def is_backward(self) -> bool:

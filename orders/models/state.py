@@ -161,6 +161,10 @@ class StepState(models.Model):
     original = models.JSONField(
         null=True, help_text="the request as it was before an operator first edited it"
     )
+    next_request = models.JSONField(
+        null=True,
+        help_text="what the next generation asks for, once the present one, which may have been done, is reversed",
+    )
     result = models.JSONField(null=True)
     error = models.JSONField(null=True)
     started_at = models.DateTimeField(null=True)
@@ -228,6 +232,11 @@ class StepState(models.Model):
                 condition=~Q(state__in=["running", "completed", "compensating", "compensated"])
                 | Q(attempt__gt=0),
                 name="dispatched_means_attempted",
+            ),
+            models.CheckConstraint(
+                condition=Q(next_request__isnull=True)
+                | Q(outcome="unknown", state__in=["failed", "compensating", "awaiting"]),
+                name="only_what_may_be_done_is_reversed",
             ),
         ]
 

@@ -41,7 +41,7 @@ def compare(effect: Effect, key: EffectKey, steps: Mapping[str, KnownStep] | Non
         is_over = key.compensates or effect.is_reversed or not steps  # a submission has no steps yet
         return None if is_over else DiscrepancyKind.NOT_RECORDED
     if key.compensates:
-        is_known = step.goal == Goal.COMPENSATE or key.generation < step.generation
+        is_known = step.goal == Goal.COMPENSATE or step.is_reversed_first or key.generation < step.generation
         return None if is_known else DiscrepancyKind.REVERSED_THERE
     if effect.is_reversed:
         return DiscrepancyKind.REVERSED_THERE if is_still_completed(step, key.generation) else None

@@ -12,7 +12,7 @@ from orders.engine.intakes import public_reason
 from orders.fields.money import Money
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
 from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
-from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, WaitingFor, WaitKind
+from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus, WaitingFor, WaitKind
 
 PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
 
@@ -32,6 +32,7 @@ class CustomerStep:
     """Where a step of an order stands. `not_before` is when a waiting step is tried again.
 
     `awaits` is what kind of answer from outside it waits for, also while its agent asks again whether there is one.
+    `is_backward` says that what is under way, or awaited, is its compensation.
     """
 
     name: str
@@ -44,6 +45,7 @@ class CustomerStep:
     error: Mapping[str, str] | None
     awaits: WaitKind | None = None
     waiting: Waiting | None = None
+    is_backward: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +204,14 @@ def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:
         error=public_error(step["error"]),
         awaits=awaited(step),
         waiting=waiting_of_step(step, goal),
+        is_backward=_is_backward(step),
     )
+
+
+def _is_backward(step: Mapping[str, Any]) -> bool:
+    if step["state"] == StepStatus.AWAITING:
+        return step["compensation_sent_at"] is not None
+    return bool(step["state"] == StepStatus.COMPENSATING)
 
 
 def queued_order(message: SubmissionMessage, events: LastEvents) -> CustomerOrder:

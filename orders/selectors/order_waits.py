@@ -39,8 +39,9 @@ def waiting_of_step(step: Mapping[str, Any], goal: str) -> Waiting | None:
         return Waiting(WaitingFor.CUSTOMER, step["not_before"])
     if step["waiting_since"] is not None:
         return Waiting(WaitingFor.AGENT)
-    put_off = StepStatus.NOT_STARTED if is_forward else StepStatus.COMPENSATING
-    if step["state"] == put_off and step["complete_by"] is None and step["not_before"] is not None:
+    # A step may also be reversed on its order's way forward, before it asks for something else.
+    can_wait = (StepStatus.COMPENSATING, StepStatus.NOT_STARTED) if is_forward else (StepStatus.COMPENSATING,)
+    if step["state"] in can_wait and step["complete_by"] is None and step["not_before"] is not None:
         return Waiting(WaitingFor.RETRY, step["not_before"])
     return None
 

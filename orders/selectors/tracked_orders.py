@@ -27,6 +27,7 @@ PAGE_EVENTS = (
     EventKind.CALL_FAILED,
     EventKind.COMPENSATION_REQUESTED,
     EventKind.STEP_COMPENSATED,
+    EventKind.STEP_RENEWED,
     EventKind.PAID_AGAIN,
     EventKind.PROCESSED,
     EventKind.COMPENSATED,

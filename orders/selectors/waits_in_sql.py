@@ -18,8 +18,8 @@ _URGENCY = f"""
               AND step.error ->> 'waits_for' = '{WaitingFor.CUSTOMER}' THEN {URGENCY[WaitingFor.CUSTOMER]}
          WHEN step.waiting_since IS NOT NULL THEN {URGENCY[WaitingFor.AGENT]}
          WHEN step.complete_by IS NULL AND step.not_before IS NOT NULL
-              AND step.state = CASE process.goal WHEN '{Goal.COMPLETE}' THEN '{StepStatus.NOT_STARTED}'
-                                                 ELSE '{StepStatus.COMPENSATING}' END
+              AND (step.state = '{StepStatus.COMPENSATING}'
+                   OR step.state = '{StepStatus.NOT_STARTED}' AND process.goal = '{Goal.COMPLETE}')
          THEN {URGENCY[WaitingFor.RETRY]} END
 """
 _UNTIL = f"""

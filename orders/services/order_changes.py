@@ -16,7 +16,7 @@ from orders.engine.state_store.writes import StepWrite
 from orders.selectors.desk.confirmation import confirmation
 from orders.services.act_results import Result, ResultStatus
 from orders.services.cancelling import cancel_anywhere
-from orders.services.order_lock import lock_order, operator, release_order, reset_step
+from orders.services.order_lock import lock_order, operator, release_order, reset_step, reversal_detail
 from orders.services.refund_approval import Approval, why_not_refund
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
@@ -54,7 +54,14 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
         release_order(row, by=by, resolution="resubmitted")
         actor, detail = operator(by), {"reason": reason}
         state_store.record_events(
-            EventRow(order_id, EventKind.RESUBMITTED, actor, failure.name, failure.attempt, detail)
+            EventRow(
+                order_id,
+                EventKind.RESUBMITTED,
+                actor,
+                failure.name,
+                failure.attempt,
+                {**detail, **reversal_detail(failure)},
+            )
             for failure in failed
         )
         if not failed:

@@ -37,7 +37,8 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
     """Returns a failed step made ready for another try, or for its compensation if that is the order's goal.
 
     A step that was definitely refused moves to its next generation, so its idempotency key is new (rule 5). On the way
-    back it keeps its generation: it is not performed again, and the key of a notice about it stays the same.
+    back it keeps its generation: it is not performed again, and the key of a notice about it stays the same. A step
+    whose present generation is to be reversed first goes back, too, whatever the order's goal.
     """
     reset = step._replace(
         failure_count=0,
@@ -47,10 +48,11 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
         wanted_since=None,
         awaits_until=None,
     )
-    if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
+    is_left = goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN)
+    if is_left or step.is_reversed_first:
         return reset._replace(state=StepStatus.COMPENSATING)
     if step.outcome == Outcome.REFUSED and goal == Goal.COMPLETE:
-        reset = reset._replace(generation=step.generation + 1, outcome=Outcome.NONE, sent_at=None)
+        reset = reset.next_generation()
     return reset._replace(state=StepStatus.NOT_STARTED)
 
 
@@ -63,6 +65,11 @@ def released(row: ProcessRow) -> ProcessRow:
         complete_by=None,
         announced=True,
     )
+
+
+def reversal_detail(step: StepRow) -> dict[str, bool]:
+    """What the history says of a failed step that is resubmitted, if what it may have done is reversed first."""
+    return {"reversed_first": True} if step.is_reversed_first else {}
 
 
 def release_order(row: ProcessRow, *, by: str, resolution: str) -> None:

@@ -46,6 +46,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
     EventKind.STEP_SKIPPED: "Step {step} was skipped{condition}{reason}",
     EventKind.STEP_COMPENSATED: "Step {step} was reversed{calls}",
+    EventKind.STEP_RENEWED: "Nothing of step {step} stands any more{calls}, and it is done anew with a new key",
     EventKind.COMPENSATION_REQUESTED: "Cancellation requested{reason}",
     EventKind.COMPENSATION_STARTED: "Reversal of {step} started, attempt {attempt}",
     EventKind.COMPENSATION_FAILED: "Reversal of {step} failed{error}",
@@ -63,7 +64,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.PROCESSED: "Processed: every step is completed",
     EventKind.COMPENSATED: "Cancelled: every step that had an effect is reversed",
     EventKind.ERROR: "The order went into Error, and operators were alerted{error}",
-    EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
+    EventKind.RESUBMITTED: "{subject} was resubmitted{reversal}{reason}",
     EventKind.EDITED: "{subject} was edited ({fields}){following}{reason}",
     EventKind.HURRIED: "Step {step} will be retried now",
     EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
@@ -253,6 +254,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "ruling": _ruling(event, limit, wait),
         "error": _after_colon(_error(event), template),
         "cause": _after_colon(error_text(detail.get("cause")), template),
+        "reversal": ", and what it may have done is reversed first" if detail.get("reversed_first") else "",
         "reason": _after_colon(shorten(_reason(event)), template),
     }
 

@@ -45,6 +45,13 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.PROCESSED: "Every step is completed.",
 }
 
+_SENTENCES_OF_REVERSALS: Mapping[str, str] = {
+    StandingKind.ERROR: "Reversing what may have been done failed at {agent}. An operator has to decide what to do.",
+    StandingKind.RUNNING: "What {agent} may have done is being reversed, and is then done anew as edited.",
+    StandingKind.RETRYING: "Reversing what {agent} may have done did not succeed. It is being retried automatically.",
+}
+"""What differs for an order of which a step is reversed before it is done anew."""
+
 
 def tries(standing: Standing) -> str:
     """Says which try is next or under way, and of how many: "2 of 3"."""
@@ -54,11 +61,13 @@ def tries(standing: Standing) -> str:
 def sentence(standing: Standing) -> str:
     """Says what is being done about an order, and whether an operator has to act."""
     text = _SENTENCES[standing.kind]
+    if standing.is_reversed_first:
+        text = _SENTENCES_OF_REVERSALS.get(standing.kind, text)
     if not standing.on:
         text = text.replace(" at {agent}", "").replace(" about {agent}", "").replace(" to {agent}", "")
     then = (
         "Then it is reversed."
-        if standing.compensating
+        if standing.compensating or standing.is_reversed_first
         else f"Then {standing.on or 'the agent'} asks whether it was done, and repeats it if it was not."
     )
     return text.format(agent=standing.on or "An agent", then=then)
@@ -73,6 +82,8 @@ def summary(standing: Standing, *, now: datetime, code: str = "") -> str:
         else STANDINGS[standing.kind].label
     )
     text = f"{label}{detail}"
+    if standing.is_reversed_first:
+        text = _of_reversal(standing, text)
     if code and standing.kind in (StandingKind.ERROR, StandingKind.COMPENSATION_FAILED):
         text = f"{text}: {code}"
     if not standing.compensating or standing.kind in (
@@ -81,6 +92,13 @@ def summary(standing: Standing, *, now: datetime, code: str = "") -> str:
     ):
         return text
     return "being cancelled" if standing.kind is StandingKind.RUNNING else f"being cancelled, {text}"
+
+
+def _of_reversal(standing: Standing, text: str) -> str:
+    """Says that what stands there is not the step itself but its reversal."""
+    if standing.kind is StandingKind.ERROR:
+        return "reversal failed"
+    return "being reversed" if standing.kind is StandingKind.RUNNING else f"being reversed, {text}"
 
 
 def _no_detail(standing: Standing, now: datetime) -> str:

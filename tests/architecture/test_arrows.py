@@ -60,6 +60,7 @@ ROOMS = {
     "orders.business": (
         *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
         *("orders.engine.intakes", "orders.engine.moving", "orders.engine.parking"),
+        "orders.engine.reversing",
         *(
             "orders.engine.channels.many_submissions",
             "orders.engine.channels.submissions",

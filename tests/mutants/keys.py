@@ -102,14 +102,14 @@ KEYS = (
     ),
     Mutant(
         name="key-retention-ignored",
-        path=f"{ENGINE}/scheduler/dispatch.py",
+        path=f"{ENGINE}/reversing.py",
         old="return sent_at is None or latest_arrival - sent_at <= timedelta(seconds=declared.key_retention)",
         new="return True",
         test="tests/unit/test_order_machine.py",
     ),
     Mutant(
         name="a-call-takes-no-time",
-        path=f"{ENGINE}/scheduler/dispatch.py",
+        path=f"{ENGINE}/reversing.py",
         old="latest_arrival = now + timedelta(seconds=declared.complete_by + declared.settle)",
         new="latest_arrival = now",
         test="tests/unit/test_dispatch.py"
@@ -117,8 +117,8 @@ KEYS = (
     ),
     Mutant(
         name="no-settle-time",
-        path=f"{ENGINE}/scheduler/compensation.py",
-        old="return dispatch.latest(wait, row.settles_at)",
+        path=f"{ENGINE}/scheduler/dispatch.py",
+        old="return latest(wait, step.settles_at)",
         new="return wait",
         test="tests/unit/test_compensation.py::test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first",
     ),
@@ -148,15 +148,15 @@ KEYS = (
     Mutant(
         name="repeated-while-it-may-still-be-done",
         path=f"{ENGINE}/scheduler/progress.py",
-        old="due = dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))",
-        new="due = row.not_before",
+        old="return dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))",
+        new="return row.not_before",
         test="tests/engine/test_inquiries.py"
         "::test_without_keys_a_step_waits_for_its_settle_time_before_it_is_sent_again",
     ),
     Mutant(
         name="compensated-again-too-early",
-        path=f"{ENGINE}/scheduler/compensation.py",
-        old="return dispatch.latest(wait, dispatch.settles_at(row, declared, Goal.COMPENSATE, now))",
+        path=f"{ENGINE}/scheduler/dispatch.py",
+        old="return latest(wait, settles_at(step, declared, Goal.COMPENSATE, now))",
         new="return wait",
         test="tests/engine/test_inquiries.py"
         "::test_without_keys_a_compensation_waits_for_its_settle_time_before_it_is_sent_again",

@@ -96,8 +96,8 @@ LABORATORY = (
     Mutant(
         name="lab-predecessors-not-awaited",
         path=f"{ENGINE}/scheduler/progress.py",
-        old="elif all(rows[earlier].state in FINISHED for earlier in declared.after):",
-        new="else:",
+        old="return is_reversed or all(rows[earlier].state in FINISHED for earlier in declared.after)",
+        new="return True",
         test=WORKFLOW_TESTS,
     ),
     Mutant(

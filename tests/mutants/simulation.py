@@ -42,8 +42,8 @@ SIMULATION = (
     Mutant(
         name="one-finished-predecessor-is-enough",
         path=f"{ENGINE}/scheduler/progress.py",
-        old="elif all(rows[earlier].state in FINISHED for earlier in declared.after):",
-        new="elif not declared.after or any(rows[earlier].state in FINISHED for earlier in declared.after):",
+        old="return is_reversed or all(rows[earlier].state in FINISHED for earlier in declared.after)",
+        new="return not declared.after or any(rows[earlier].state in FINISHED for earlier in declared.after)",
         test=LIVES,
     ),
     Mutant(

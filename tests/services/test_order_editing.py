@@ -123,7 +123,8 @@ def test_an_order_is_not_edited_while_it_is_unknown_whether_a_failed_step_was_do
     result = edited(order, ship_to=GOUDA)
     assert result.status is ResultStatus.REFUSED
     assert result.message == (
-        "It is unknown whether create-shipment was done. Settle it first, or it could be done twice."
+        "It is unknown whether create-shipment was done. Settle it first, or edit the order and have what may have "
+        "been done reversed first."
     )
     assert everything(order) == before and Order.objects.get(pk=order.pk).data["ship_to"] == DELFT
     assert edited(order, email=NEW_EMAIL).status is ResultStatus.DONE, "the parcel knows no email"

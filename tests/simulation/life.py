@@ -20,6 +20,7 @@ from orders.engine.retry_rules import RetryRules
 from orders.shop import fulfilment
 from orders.shop.time_limits import present_limits
 from tests.simulation import branches
+from tests.simulation.corrections import Corrections
 from tests.simulation.database import Database, hooked
 from tests.simulation.faults import Faults
 from tests.simulation.kernel import Kernel, Process, Violation
@@ -60,6 +61,8 @@ class Plan:
     """Whether steps wait for what comes from outside. Drawn apart, so that it changes nothing else of a life."""
     branches: bool
     """Whether steps depend on conditions, and shipments on parcels. Drawn apart as well."""
+    corrections: bool
+    """Whether operators correct addresses of parcels that may have been sent. Drawn apart as well."""
 
     @classmethod
     def of(cls, seed: int, orders: int) -> "Plan":
@@ -84,6 +87,7 @@ class Plan:
             reply_to=chance.choice(["", "shop"]),
             waits=random.Random(f"waits 168 of {seed}").random() < 0.35,
             branches=random.Random(f"branches 97 of {seed}").random() < 0.35,
+            corrections=random.Random(f"corrections of {seed}").random() < 0.35,
         )
 
 
@@ -163,18 +167,21 @@ class Life:
             reply_to=plan.reply_to,
         )
         people = People(kernel, clients, services, pause=plan.act_every)
+        corrections = Corrections(kernel)
+        if plan.corrections:
+            corrections.join()
         kernel.spawn(roles.world, "faults", faults.run)
         kernel.spawn(Process("clients"), "post", clients.run).pace = 0.05
         kernel.spawn(Process("people"), "act", people.run)
         try:
             kernel.run(until=plan.troubled)
             faults.end()
-            people.have_left = True
+            people.have_left = corrections.have_left = True
             kernel.run(until=kernel.now + 60.0, while_=lambda: not clients.are_done)
             self._wait_for_the_end(watch)
         finally:
             self.report.faults = dict(faults.done)
-            self.report.acts = dict(people.acts + answers.acts)
+            self.report.acts = dict(people.acts + answers.acts + corrections.acts)
             self.report.checks = watch.checks
             self.report.events = dict(watch.events)
         if not clients.are_done:

@@ -39,10 +39,13 @@ ANSWERS = frozenset(
         "step_declined",
         "step_failed",
         "step_compensated",
+        "step_renewed",
         "compensation_failed",
     }
 )
 """What an answer leads to. It counts for the step's latest attempt alone."""
+KEYS_MISUSED = frozenset({"idempotency_key_reused", "reversed"})
+"""What the remote services say of a key that they have seen with another body, or that was reversed before."""
 LAST_MESSAGE = {"processed": "completed", "compensated": "compensated", "error": "failed"}
 NEW = OrderState("pending", "complete", {})
 
@@ -115,6 +118,10 @@ class Watch:
             order.transitions.add((kind, step, attempt))
         if kind in ANSWERS and attempt != order.state.steps.get(step, ("", 0))[1]:
             self._fail(f"I4: {step} took the answer of attempt {attempt}", order_id, order)
+        if (detail.get("error") or {}).get("code") in KEYS_MISUSED:
+            self._fail(
+                f"I2: {step} used its key again with another body, or after it was reversed", order_id, order
+            )
         if kind == "step_started":
             missing = set(self._workflow.step_of(step).after) - order.completed - order.skipped
             if missing or step in order.items:

@@ -193,6 +193,21 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
         step(state="awaiting", awaits={"kind": "event"}, answered=1),
     ),
     ("awaiting_says_what_for", "awaiting nothing", step(state="awaiting", complete_by=in_30_s)),
+    (
+        "only_what_may_be_done_is_reversed",
+        "reversed although it was not done",
+        step(state="failed", outcome="refused", next_request={}),
+    ),
+    (
+        "only_what_may_be_done_is_reversed",
+        "to be reversed, and begun anew",
+        step(state="running", outcome="unknown", complete_by=in_30_s, next_request={}),
+    ),
+    (
+        "only_what_may_be_done_is_reversed",
+        "reversed, and done",
+        step(state="completed", outcome="done", next_request={}),
+    ),
     ("step_state_is_known", "a step nowhere", step(state="lost")),
     ("outcome_is_known", "perhaps", step(outcome="perhaps")),
     ("answered_only_what_was_asked", "an answer too many", step(attempt=1, answered=2)),

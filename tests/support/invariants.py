@@ -37,14 +37,14 @@ ONCE_AN_ATTEMPT = frozenset(
     {
         *("step_started", "step_completed", "step_refused", "step_declined", "step_failed", "step_timed_out"),
         *("compensation_started", "step_compensated", "compensation_failed", "compensation_timed_out"),
-        "step_recalled",
+        *("step_recalled", "step_renewed"),
     }
 )
 """The transitions that an attempt makes at most once, whichever role makes them."""
 GRANTS = frozenset(
     {
         *("resubmitted", "paid_again", "step_timed_out", "compensation_timed_out", "step_recalled"),
-        *("step_deferred", "awaiting", "edited"),
+        *("step_deferred", "awaiting", "edited", "step_renewed"),
     }
 )
 """The events that allow another attempt. A compensation's first attempt is also allowed, and one after an order's own
@@ -178,6 +178,7 @@ def attempts_only_grow(acknowledged: Collection[UUID]) -> None:
                 "step_declined",
                 "step_failed",
                 "step_compensated",
+                "step_renewed",
             ):
                 assert attempt == last[step], f"I4: {order_id} {step} took {attempt} while at {last[step]}"
                 assert (step, attempt) not in answered, f"I4: {order_id} {step} took {attempt} twice"

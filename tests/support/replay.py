@@ -22,6 +22,7 @@ STEPS = {
     "step_given_up": "failed",
     "compensation_started": "compensating",
     "step_compensated": "compensated",
+    "step_renewed": "not_started",
     "compensation_failed": "failed",
     "paid_again": "not_started",
     "edited": "not_started",
@@ -96,7 +97,8 @@ def after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[st
             is_now = "compensating" if is_now == "compensating" else "not_started"
         is_now = "awaiting" if detail.get("parked_until") else is_now
     elif kind == "resubmitted":
-        is_now = "compensating" if goal == "compensate" and is_now == "failed" else "not_started"
+        is_left = goal == "compensate" and is_now == "failed"
+        is_now = "compensating" if is_left or detail.get("reversed_first") else "not_started"
     else:
         is_now = STEPS.get(kind, is_now)
     return OrderState(state, goal, order.steps | ({step: (is_now, attempts)} if attempts else {}))

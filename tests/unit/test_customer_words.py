@@ -222,6 +222,7 @@ def test_while_anything_is_under_way_the_order_does_not_wait() -> None:
 def columns(state: str, *, kind: str | None, until: datetime | None) -> dict[str, Any]:
     """A step's columns in its second attempt."""
     names = ("complete_by", "started_at", "completed_at", "not_before", "waiting_since", "error")
+    names = (*names, "compensation_sent_at")
     moments = dict.fromkeys(names)
     awaits = {"kind": kind} if kind else None
     return {"name": "bake", "state": state, "attempt": 2, "awaits": awaits, "awaits_until": until, **moments}

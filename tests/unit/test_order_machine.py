@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from orders.engine import reversing
 from orders.engine.contracts import Compensation, Workflow
 from orders.engine.rows import StepRow
 from orders.services.order_lock import reset_step
@@ -69,6 +70,7 @@ class WholeWorld(World):
             assert self.steps[name].failure_count <= before[name].failure_count, self.story
         for call in self.calls:
             self.sent.setdefault(call.key, self.now)
+        self.check_nothing_is_doubled()
         self.check_what_waits_is_looked_at_again()
         self.check_keys_are_given_up_only_when_they_may_be_forgotten(before)
 
@@ -98,6 +100,7 @@ class WholeWorld(World):
             self.landed.add(id(call))
             self.performed.add(call.key)
             (self.effects.discard if call.compensates else self.effects.add)(call.reverses or call.key)
+        self.check_nothing_is_doubled()
 
     def begin(self, call: Call) -> None:
         """A host takes the request, and asks about it if it must."""
@@ -139,6 +142,29 @@ class WholeWorld(World):
         self.row = self.row._replace(
             process_state="pending", locked_by=None, not_before=None, complete_by=None, overruns=0
         )
+
+    def correct(self, *, reverse: bool) -> None:
+        """Does what an operator does who edits the order: see `orders.services.operators.order_editing`.
+
+        Every step that may have been done is reversed first, if she wants that and it is possible.
+        """
+        for name, step in self.steps.items():
+            declared = self.workflow.step_of(name)
+            may_be_done = step.state == "failed" and step.outcome == "unknown"
+            if step.is_reversed_first:
+                self.steps[name] = step._replace(next_request={"edit": len(self.story)})
+            elif reverse and may_be_done and not reversing.why_not_reversed(declared, step.sent_at, self.now):
+                self.steps[name] = step._replace(
+                    next_request={"edit": len(self.story)}, answered=step.attempt
+                )
+        if self.row.process_state == "error":
+            self.resubmit()
+
+    def check_nothing_is_doubled(self) -> None:
+        """P2: whatever is reversed and done anew, no step has two effects at any time."""
+        for name, step in self.steps.items():
+            own = {key for key in self.effects if key.startswith(f"{step.order_id}/{name}/")}
+            assert len(own) <= 1, (own, self.story)
 
     def _failures(self) -> int:
         return sum(step.failure_count + step.compensation_failure_count for step in self.steps.values())
@@ -269,6 +295,12 @@ class OrderMachine(RuleBasedStateMachine):
     @rule()
     def resubmit(self) -> None:
         self.world.resubmit()
+        self.world.run_pass()
+
+    @precondition(lambda self: hasattr(self, "world") and self.world.row.goal == "complete")
+    @rule(reverse=st.sampled_from([True, True, False]))
+    def correct(self, reverse: bool) -> None:
+        self.world.correct(reverse=reverse)
         self.world.run_pass()
 
     @rule(is_available=st.booleans(), credit=st.sampled_from([None, None, 0, 1, 3]))

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from orders.models import AuditEntry, Order, OrderProcess
+from orders.models import AuditEntry, Order, OrderProcess, StepState
 from orders.vocabulary import TokenScope
 from tests.services.edited_orders import DECLINED, GOUDA, a_placed_order, requests_of
-from tests.services.operated_orders import BEFORE_SHIPMENT
+from tests.services.operated_orders import BEFORE_SHIPMENT, UNKNOWN
+from tests.support.factories import ago, step_of
 from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.people import api_client, person, token_of
 from tests.support.roles import everything, history, stored
@@ -93,6 +94,42 @@ def test_what_an_edit_comes_too_late_for_is_said_before_it_is_confirmed(desk: De
     assert "has reserved the order&#x27;s value already" in refused.content.decode()
 
 
+def in_doubt() -> OrderProcess:
+    lost = {**UNKNOWN, "answered": 3, "sent_at": ago(60), "settles_at": ago(20)}
+    return a_placed_order({**BEFORE_SHIPMENT, "create-shipment": lost}, process_state="error")
+
+
+def test_what_may_have_been_done_is_reversed_first_if_that_was_read_and_confirmed(desk: Desk) -> None:
+    order = in_doubt()
+    client, before = desk("operator"), everything(order)
+    compared = client.post(place(order), TYPED)
+    page = compared.content.decode()
+    assert "It is unknown whether create-shipment was done. What it may have done is reversed first" in page
+    assert "Save, reverse what create-shipment may have done, then do it anew" in page
+    assert everything(order) == before
+    confirmed = {**TYPED, "confirm": "1", "seen": compared.context["seen"], "reason": "she moved"}
+    unread = client.post(place(order), confirmed)
+    assert (
+        unread.status_code == 422 and "have what may have been done reversed first" in unread.content.decode()
+    )
+    page = client.post(
+        place(order), {**confirmed, "reverse": "create-shipment"}, follow=True
+    ).content.decode()
+    assert "Step create-shipment was resubmitted, and what it may have done is reversed first" in page
+    assert step_of(order, "create-shipment").state == "compensating"
+
+
+def test_the_page_of_a_failed_reversal_says_so_and_what_settling_it_means(desk: Desk) -> None:
+    order = in_doubt()
+    StepState.objects.filter(process_id=order.pk, name="create-shipment").update(
+        next_request={}, compensation_failure_count=6
+    )
+    page = desk("admin").get(f"/console/orders/{order.pk}/").content.decode()
+    assert "reversal failed" in page and "cancellation failed" not in page
+    form = desk("admin").get(f"/console/orders/{order.pk}/steps/create-shipment/settle/").content.decode()
+    assert "was to be reversed, and then done anew as the order was edited" in form
+
+
 def test_the_orders_page_and_a_failed_step_lead_to_the_form_with_that_steps_fields_first(desk: Desk) -> None:
     order = in_error()
     client = desk("operator")
@@ -130,6 +167,23 @@ def test_a_program_sees_the_same_comparison_and_makes_the_same_edit(operator: AP
     assert "in the meantime" in assert_problem(operator.post(path, stale), "act_refused")["detail"]
     assert [operator.post(path, edit).json()["result"] for _ in range(2)] == ["done", "already"]
     assert requests_of(order)["send-confirmation"]["ship_to"] == GOUDA
+
+
+def test_a_program_names_the_steps_that_are_reversed_first(operator: APIClient) -> None:
+    order = in_doubt()
+    path = f"/api/v1/orders/{order.pk}/edit"
+    edit = {"changes": {"ship_to": GOUDA}}
+    for refused in (operator.post(f"{path}/preview", edit), operator.post(path, edit)):
+        assert "whether create-shipment was done" in assert_problem(refused, "act_refused")["detail"]
+    named = {**edit, "reverse": ["create-shipment"]}
+    steps = operator.post(f"{path}/preview", named).json()["steps"]
+    assert [(step["name"], step["is_reversed_first"]) for step in steps] == [
+        ("create-shipment", True),
+        ("send-confirmation", False),
+    ]
+    assert [operator.post(path, named).json()["result"] for _ in range(2)] == ["done", "already"]
+    details = operator.get(f"/api/v1/orders/{order.pk}/details").json()["steps"]
+    assert [step["name"] for step in details if step["is_reversed_first"]] == ["create-shipment"]
 
 
 def test_a_program_is_told_where_a_value_is_wrong_and_what_cannot_be_edited(operator: APIClient) -> None:

@@ -14,7 +14,7 @@ from orders.engine.contracts import Compensation, Step, Workflow
 from orders.engine.rows import StepRow
 from orders.engine.scheduler import branching, dispatch
 from orders.engine.scheduler.progress import Decision, Moves, rows_by_name
-from orders.vocabulary import Goal, Outcome, StepStatus
+from orders.vocabulary import Outcome, StepStatus
 
 
 def is_settled(row: StepRow, declared: Step) -> bool:
@@ -55,7 +55,7 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
             else:
                 parked.append(parking.parked_until(row, now))
         elif not blockers:
-            due = _due_at(row, declared, now)
+            due = dispatch.compensation_due_at(row, declared, now)
             if due is None or due <= now:
                 start.append((row, declared))
             else:
@@ -73,11 +73,3 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
 
 def _is_notice(row: StepRow, declared: Step) -> bool:
     return declared.compensation is Compensation.NOTICE and row.state != StepStatus.RUNNING
-
-
-def _due_at(row: StepRow, declared: Step, now: datetime) -> datetime | None:
-    """When the compensation may start: after its own wait, and once an unanswered call can no longer take effect."""
-    wait = row.not_before if row.state == StepStatus.COMPENSATING else None
-    if row.outcome == Outcome.UNKNOWN and row.compensation_sent_at is None:
-        return dispatch.latest(wait, row.settles_at)
-    return dispatch.latest(wait, dispatch.settles_at(row, declared, Goal.COMPENSATE, now))

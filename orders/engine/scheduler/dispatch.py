@@ -1,9 +1,10 @@
 """Whether a step that is ready may be dispatched, and what happens if it may not: pure decisions."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeAlias
 
+from orders.engine import reversing
 from orders.engine.contracts import Step
 from orders.engine.rows import StepRow
 from orders.vocabulary import Goal, Outcome, StepStatus
@@ -19,7 +20,7 @@ def unlimited(agent: str, is_retry: bool) -> bool:
 
 def is_retry(step: StepRow, goal: str) -> bool:
     """Whether the step has failed before in the same direction, so that its dispatch draws on the retry budget."""
-    return (step.compensation_failure_count if goal == Goal.COMPENSATE else step.failure_count) > 0
+    return (step.compensation_failure_count if step.goes_back(goal) else step.failure_count) > 0
 
 
 def reset_unanswered(step: StepRow, *, was_begun: bool) -> StepRow:
@@ -31,19 +32,15 @@ def reset_unanswered(step: StepRow, *, was_begun: bool) -> StepRow:
 
 def is_repeat(step: StepRow, goal: str) -> bool:
     """Whether an earlier attempt may have had the effect that is wanted now."""
-    if goal == Goal.COMPENSATE:
+    if step.goes_back(goal):
         return step.compensation_sent_at is not None
     return step.outcome == Outcome.UNKNOWN
 
 
 def is_key_known(step: StepRow, declared: Step, goal: str, now: datetime) -> bool:
-    """Whether the remote service recognises the key of this call if it is repeated, for as long as the call may take to
-    reach it (P2)."""
-    if declared.key_retention <= 0:
-        return False
-    sent_at = step.compensation_sent_at if goal == Goal.COMPENSATE else step.sent_at
-    latest_arrival = now + timedelta(seconds=declared.complete_by + declared.settle)
-    return sent_at is None or latest_arrival - sent_at <= timedelta(seconds=declared.key_retention)
+    return reversing.recognises(
+        declared, step.compensation_sent_at if step.goes_back(goal) else step.sent_at, now
+    )
 
 
 def settles_at(step: StepRow, declared: Step, goal: str, now: datetime) -> datetime | None:
@@ -54,6 +51,14 @@ def settles_at(step: StepRow, declared: Step, goal: str, now: datetime) -> datet
     if not is_repeat(step, goal) or is_key_known(step, declared, goal, now):
         return None
     return step.settles_at
+
+
+def compensation_due_at(step: StepRow, declared: Step, now: datetime) -> datetime | None:
+    """When the compensation may start: after its own wait, and once an unanswered call can no longer take effect."""
+    wait = step.not_before if step.state == StepStatus.COMPENSATING else None
+    if step.outcome == Outcome.UNKNOWN and step.compensation_sent_at is None:
+        return latest(wait, step.settles_at)
+    return latest(wait, settles_at(step, declared, Goal.COMPENSATE, now))
 
 
 def latest(*moments: datetime | None) -> datetime | None:
@@ -67,6 +72,16 @@ def key_expiry_error(step: StepRow, declared: Step, goal: str, now: datetime) ->
     An earlier call may have had the effect, so another might have it twice (P2, F14). A service that can be asked is
     asked first, by the agent host.
     """
+    if (
+        step.is_reversed_first
+        and goal == Goal.COMPLETE
+        and not reversing.can_be_reversed(declared, step.sent_at, now)
+    ):
+        return {
+            "code": "key_expired",
+            "message": f"{step.agent} may have forgotten the key of the call that is to be reversed, so it could no "
+            "longer say whether anything of it stands: look it up there, and settle the step by hand",
+        }
     if declared.can_be_asked or not is_repeat(step, goal) or is_key_known(step, declared, goal, now):
         return None
     return {

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from orders.engine import parking
-from orders.engine.alerts import NewAlert, public_cause
+from orders.engine.alerts import NewAlert, kind_of_failure, public_cause
 from orders.engine.channels.requests import NewRequest
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
@@ -113,7 +113,7 @@ class OrderPass(PausedOrder):
 
     def _advance(self, now: datetime, take_credit: dispatch.TakeCredit) -> None:
         if self._failed_compensation is not None and self.row.process_state not in ENDED:
-            self._to_error(self._failed_compensation, AlertKind.COMPENSATION_FAILED)
+            self._to_error(self._failed_compensation, kind_of_failure(self.row.goal))
             return
         if not self._is_open(now):
             if self.row.process_state == ProcessState.PROCESSING:
@@ -278,7 +278,7 @@ class OrderPass(PausedOrder):
         self._next = None
         self._waits.clear()
         self._note(EventKind.STEP_GIVEN_UP, step, error=error)
-        if self.row.goal == Goal.COMPENSATE:
+        if step.goes_back(self.row.goal):
             self._failed_compensation = failed
         elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
             self._compensate(step, Reason.STEP_REMEDY)
@@ -298,7 +298,7 @@ class OrderPass(PausedOrder):
         self.row = self.row._replace(locked_by=self._instance, not_before=wake_at)
 
     def _start(self, step: StepRow, declared: Step, now: datetime) -> None:
-        compensates = self.row.goal == Goal.COMPENSATE
+        compensates = step.goes_back(self.row.goal)
         if step.attempt:
             self.superseded.append(step.id)
         complete_by = now + timedelta(seconds=declared.complete_by)
@@ -310,6 +310,8 @@ class OrderPass(PausedOrder):
             waiting_since=None,
         )
         if compensates:
+            if step.state == StepStatus.FAILED:  # of a reversal that failed before the order was cancelled
+                started = self._forgive_compensation(started)
             if step.compensation_sent_at is None:
                 # The reference stays, for the agent to find what it reverses.
                 started = started._replace(compensation_sent_at=now, awaits_until=None)

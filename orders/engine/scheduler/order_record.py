@@ -90,8 +90,10 @@ class OrderRecord:
             self._failed(step, reply, call, now)
 
     def _succeeded(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
-        if reply.compensates:
-            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None)
+        if reply.compensates and step.is_reversed_first and self.row.goal == Goal.COMPLETE:
+            self._renew(step, reply, call)
+        elif reply.compensates:
+            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None, next_request=None)
             self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **call)
         else:
             self.steps[step.name] = step._replace(
@@ -102,6 +104,22 @@ class OrderRecord:
                 call["decision"] = json.loads(reply.body)
             self._note(EventKind.STEP_COMPLETED, step, **call)
             self._decide(step, reply)
+
+    def _renew(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
+        """Has a step begin anew, now that nothing of its generation stands: with its next request and a new key."""
+        anew = self._forgive_compensation(step.next_generation())._replace(
+            state=StepStatus.NOT_STARTED, settles_at=None, awaits=None, awaits_until=None, error=None
+        )
+        self.steps[step.name] = anew
+        self._note(
+            EventKind.STEP_RENEWED, step, answer=json.loads(reply.body), generation=anew.generation, **call
+        )
+
+    def _forgive_compensation(self, step: StepRow) -> StepRow:
+        """The step, whose compensation has as many tries again as if none had failed."""
+        forgiven = step.compensation_failure_count
+        self.row = self.row._replace(failure_count=self.row.failure_count - forgiven)
+        return step._replace(compensation_failure_count=0)
 
     def _decide(self, step: StepRow, reply: ReplyRow) -> None:
         """Has the order compensated if that is what a person has decided, even if it is in Error meanwhile."""

@@ -4,7 +4,7 @@
 neither touches a database: the same rows and the same `now` give the same moves.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -91,7 +91,9 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
             continue
         unfinished = True
         declared = workflow.step_of(name)
-        if row.state == StepStatus.RUNNING:
+        if row.state == StepStatus.RUNNING or (
+            row.state == StepStatus.COMPENSATING and row.complete_by is not None
+        ):
             in_flight = True
         elif row.state == StepStatus.AWAITING and branching.is_joint(row, declared):
             items = branching.items_of(row, rows)
@@ -109,8 +111,8 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
                 return Moves(decision=Decision.COMPENSATE)
             else:
                 waits.append(row.not_before)
-        elif all(rows[earlier].state in FINISHED for earlier in declared.after):
-            due = dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))
+        elif _is_ready(row, declared, rows):
+            due = _due_at(row, declared, now)
             if due is None or due <= now:
                 start.append((row, declared))
             else:
@@ -126,3 +128,16 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
         wake_at=min(waits, default=None),
         parked_until=min(parked, default=None),
     )
+
+
+def _is_ready(row: StepRow, declared: Step, rows: Mapping[str, StepRow]) -> bool:
+    """Whether it is a step's turn. What it may have done can be reversed whatever its predecessors have come to."""
+    is_reversed = row.state == StepStatus.COMPENSATING
+    return is_reversed or all(rows[earlier].state in FINISHED for earlier in declared.after)
+
+
+def _due_at(row: StepRow, declared: Step, now: datetime) -> datetime | None:
+    """When a step that is ready may be sent: forward, or back if its present generation is reversed first."""
+    if row.state == StepStatus.COMPENSATING:
+        return dispatch.compensation_due_at(row, declared, now)
+    return dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))

@@ -18,7 +18,7 @@ from orders.engine.state_store.claims import (
     send_lock,
     unannounced,
 )
-from orders.engine.state_store.edits import NewRequest, requests_of, rewrite_requests
+from orders.engine.state_store.edits import NewRequest, requests_of, reverse_first, rewrite_requests
 from orders.engine.state_store.events import last_call_failures, record_events
 from orders.engine.state_store.reads import (
     compensation_reasons,
@@ -62,6 +62,7 @@ __all__ = [
     "reporting_conflicts",
     "request_of",
     "requests_of",
+    "reverse_first",
     "rewrite_requests",
     "send_claim",
     "send_lock",

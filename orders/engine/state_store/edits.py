@@ -63,3 +63,41 @@ def rewrite_requests(edits: Sequence[NewRequest]) -> None:
         raise StateConflict(
             f"{len(rows) - written} of {len(rows)} steps changed while their order was locked"
         )
+
+
+def reverse_first(edits: Sequence[NewRequest]) -> None:
+    """Has each of these failed steps ask for something else once nothing of its present generation stands.
+
+    A resubmission then sends its compensation first, with the request that it has, and no reply to an earlier try
+    counts any more. Raises `StateConflict` if a step is no longer as it was read: failed, and its outcome unknown, or
+    already to be reversed.
+    """
+    if not edits:
+        return
+    rows = [
+        {
+            "id": edit.step.id,
+            "attempt": edit.step.attempt,
+            "state": edit.step.state,
+            "request": dict(edit.request),
+        }
+        for edit in edits
+    ]
+    written = run(
+        """
+        UPDATE orders_stepstate AS s
+           SET next_request = v.request,
+               answered = CASE WHEN s.next_request IS NULL THEN s.attempt ELSE s.answered END
+          FROM json_to_recordset(%s::json)
+            AS v(id bigint, attempt int, state text, request jsonb)
+         WHERE s.id = v.id
+           AND s.id = ANY(%s::bigint[])
+           AND s.attempt = v.attempt AND s.state = v.state
+           AND (s.next_request IS NOT NULL OR s.state = 'failed' AND s.outcome = 'unknown')
+        """,
+        [recordset(rows), [row["id"] for row in rows]],
+    )
+    if written != len(rows):
+        raise StateConflict(
+            f"{len(rows) - written} of {len(rows)} steps changed while their order was locked"
+        )

@@ -99,6 +99,8 @@ def send_steps_of(order_ids: Iterable[UUID]) -> Sent[dict[UUID, list[StepRow]]]:
                 step = step._replace(error=json.loads(str(step.error)))
             if step.awaits is not None:
                 step = step._replace(awaits=json.loads(str(step.awaits)))
+            if step.next_request is not None:
+                step = step._replace(next_request=json.loads(str(step.next_request)))
             steps[step.order_id].append(step)
         return steps
 

@@ -75,7 +75,7 @@ STEP_COLUMNS = {
     **dict.fromkeys(("complete_by", "settles_at", "not_before", "waiting_since"), "timestamptz"),
     **dict.fromkeys(("sent_at", "wanted_since", "compensation_sent_at", "awaits_until"), "timestamptz"),
     **dict.fromkeys(("failure_count", "compensation_failure_count", "extended_waits"), "int"),
-    **dict.fromkeys(("error", "awaits"), "jsonb"),
+    **dict.fromkeys(("error", "awaits", "next_request"), "jsonb"),
     "priority": "smallint",
 }
 """The columns of a step that a pass changes, and their types."""
@@ -91,6 +91,10 @@ def _changed(writes: Iterable[StepWrite]) -> tuple[str, ...]:
     )
 
 
+_TAKES_NEXT = "v.generation > s.generation AND s.next_request IS NOT NULL"
+"""Whether a step takes its next request, with its next generation. A reversal sends the present one until then."""
+
+
 def _values_of(step: StepRow, columns: Sequence[str]) -> list[Any]:
     """The values of these columns."""
     return [getattr(step, name) for name in columns]
@@ -101,6 +105,11 @@ def _update_of(columns: tuple[str, ...]) -> str:
     """The statement that writes these columns, the results, and when a step was first started and completed."""
     settings = [f"{name} = v.{name}" for name in columns]
     settings.append("result = coalesce(v.result::jsonb, s.result)")
+    if "generation" in columns:
+        settings.append(f"request = CASE WHEN {_TAKES_NEXT} THEN s.next_request ELSE s.request END")
+        settings.append(
+            f"original = CASE WHEN {_TAKES_NEXT} THEN coalesce(s.original, s.request) ELSE s.original END"
+        )
     if "state" in columns:
         for states, moment in (("'running', 'awaiting'", "started_at"), ("'completed'", "completed_at")):
             now = f"CASE WHEN v.state IN ({states}) THEN clock_timestamp() END"

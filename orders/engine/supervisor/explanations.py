@@ -5,7 +5,6 @@ from typing import Any
 
 from orders.engine import state_store
 from orders.engine.supervisor.finding import Finding
-from orders.vocabulary import AlertKind
 
 
 def explain(findings: Sequence[Finding]) -> None:
@@ -21,9 +20,8 @@ def explain(findings: Sequence[Finding]) -> None:
         if kind is None or step is None or not step.agent:
             continue
         cause = reasons.get((step.order_id, step.name))
-        tries = (
-            step.compensation_failure_count if kind is AlertKind.COMPENSATION_FAILED else step.failure_count
-        )
+        goes_back = step.goes_back(finding.row.goal)
+        tries = step.compensation_failure_count if goes_back else step.failure_count
         last = f"its last call: {cause['message']}" if cause else "no call to it was answered"
         error = {
             "code": cause["code"] if cause else "timed_out",

@@ -16,7 +16,7 @@ from django.db import transaction
 
 from orders.engine import alerts, parking, state_store
 from orders.engine.admission import Admission
-from orders.engine.alerts import NewAlert
+from orders.engine.alerts import NewAlert, kind_of_failure
 from orders.engine.circuits.store import alert_host_changes, find_host_changes, unavailable_agents
 from orders.engine.contracts import Workflows, agents_of
 from orders.engine.errors import LeadershipLost
@@ -256,7 +256,7 @@ class Supervisor:
         if ruling is Ruling.COMPENSATE:
             self._compensate(finding, step, Reason.STEP_REMEDY)
         elif ruling is Ruling.FAIL:
-            finding.failed = (AlertKind.COMPENSATION_FAILED if compensating else AlertKind.STEP_FAILED, after)
+            finding.failed = (kind_of_failure(finding.row.goal), after)
 
     def _examine_wait(self, finding: Finding, step: StepRow) -> None:
         """Ends a wait for a decision or an outside event that did not come in time."""

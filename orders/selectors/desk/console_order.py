@@ -36,6 +36,10 @@ class ConsoleStep:
     can_hurry: bool
     compensation_failed: bool
     """Whether an operator has to decide, because what it had done could not be compensated."""
+    reversal_failed: bool
+    """The same of what it may have done, which was to be reversed before it is done anew."""
+    next_request: Any
+    """What it asks for once what it may have done is reversed; None if that is not so."""
     choices: tuple[Choice, ...]
     """What a person may choose, if the step waits for a decision."""
     inquiry: EventFacts | None
@@ -169,6 +173,8 @@ def _step(
         can_settle=(in_error and failed and ((forward and unknown) or to_compensate))
         or (open_ and parked and forward and unknown),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
+        reversal_failed=in_error and failed and forward and facts.is_reversed_first,
+        next_request=row.next_request,
         compensation_failed=in_error and failed and to_compensate and _fails_to_compensate(detail, facts),
         choices=choices_of(row, workflow=order.workflow, version=order.version, goal=order.goal, now=now),
         inquiry=next(_events(detail, facts, EventKind.INQUIRED), None),

@@ -69,6 +69,7 @@ ANSWERS = frozenset(
     {
         EventKind.STEP_COMPLETED,
         EventKind.STEP_COMPENSATED,
+        EventKind.STEP_RENEWED,
         EventKind.STEP_REFUSED,
         EventKind.STEP_FAILED,
         EventKind.COMPENSATION_FAILED,

@@ -24,7 +24,8 @@ BY_HAND = (EventKind.SETTLED_DONE.value, EventKind.SETTLED_COMPENSATED.value)
 
 
 class KnownStep(NamedTuple):
-    """Where a step stands, and its order as a whole."""
+    """Where a step stands, and its order as a whole. One that `is_reversed_first` is reversed on its order's way
+    forward, before it asks for something else."""
 
     workflow: str
     version: int
@@ -33,6 +34,7 @@ class KnownStep(NamedTuple):
     state: str
     outcome: str
     generation: int
+    is_reversed_first: bool = False
 
 
 KnownOrders = Mapping[UUID, Mapping[str, KnownStep]]
@@ -71,7 +73,8 @@ def known_orders(order_ids: Collection[UUID]) -> KnownOrders:
             orders[order_id] = {}
     for order_id, name, *columns in fetch(
         """
-        SELECT order_id, s.name, p.workflow, p.version, p.goal, p.process_state, s.state, s.outcome, s.generation
+        SELECT order_id, s.name, p.workflow, p.version, p.goal, p.process_state, s.state, s.outcome, s.generation,
+               s.next_request IS NOT NULL
           FROM orders_stepstate AS s JOIN orders_orderprocess AS p USING (order_id)
          WHERE order_id = ANY(%s)
         """,
@@ -93,6 +96,7 @@ def _known_step(process: OrderProcess, step: StepState) -> KnownStep:
         state=step.state,
         outcome=step.outcome,
         generation=step.generation,
+        is_reversed_first=step.next_request is not None,
     )
 
 

@@ -56,7 +56,8 @@ class Standing:
     """Where an order or a step stands.
 
     `on` is its agent. `since` is when it began to stand there, `until` when its wait ends or its time is up.
-    `failures` of at most `limit` have been counted. `compensating` says that it is being compensated.
+    `failures` of at most `limit` have been counted. `compensating` says that it is being compensated, and
+    `is_reversed_first` that its step is reversed on the order's way forward, before it asks for something else.
     """
 
     kind: StandingKind
@@ -67,6 +68,7 @@ class Standing:
     failures: int = 0
     limit: int = 0
     compensating: bool = False
+    is_reversed_first: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,7 @@ class StepFacts:
     waiting_since: datetime | None = None
     wanted_since: datetime | None = None
     awaits: str = ""
+    is_reversed_first: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +122,14 @@ def step_standing(
 
     At `due_at` a scheduler turns to the order again; None if it may at any time.
     """
+    standing = _stands(step, goal, due_at, retry_limits, now)
+    is_first = step.is_reversed_first and goal == Goal.COMPLETE
+    return standing and replace(standing, is_reversed_first=is_first)
+
+
+def _stands(
+    step: StepFacts, goal: str, due_at: datetime | None, retry_limits: RetryLimits, now: datetime
+) -> Standing | None:
     compensating = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, retry_limits, now)
@@ -258,8 +269,19 @@ def _in_error(
     if compensating:
         failed = [step for step in failed if step.compensation_failure_count] or failed
     kind = StandingKind.COMPENSATION_FAILED if compensating else StandingKind.ERROR
-    at = [(step, Standing(kind=kind, on=step.agent, compensating=compensating)) for step in failed]
-    return Standing(kind=kind, on=failed[0].agent if failed else "", compensating=compensating), at
+    at = [
+        (
+            step,
+            Standing(
+                kind=kind,
+                on=step.agent,
+                compensating=compensating,
+                is_reversed_first=step.is_reversed_first and not compensating,
+            ),
+        )
+        for step in failed
+    ]
+    return at[0][1] if at else Standing(kind=kind, compensating=compensating), at
 
 
 def _whole(process: ProcessFacts, worst: Standing | None, now: datetime) -> Standing:

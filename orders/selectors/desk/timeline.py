@@ -32,6 +32,7 @@ OUTCOMES: Mapping[str, AttemptOutcome] = {
     EventKind.SETTLED_DONE: AttemptOutcome.DONE,
     EventKind.STEP_COMPENSATED: AttemptOutcome.COMPENSATED,
     EventKind.SETTLED_COMPENSATED: AttemptOutcome.COMPENSATED,
+    EventKind.STEP_RENEWED: AttemptOutcome.COMPENSATED,
     EventKind.STEP_REFUSED: AttemptOutcome.FAILED,
     EventKind.STEP_DECLINED: AttemptOutcome.FAILED,
     EventKind.STEP_FAILED: AttemptOutcome.FAILED,
@@ -133,7 +134,10 @@ class _Lane:
         self._end(now, AttemptOutcome.UNDER_WAY)
 
     def _wait_after(self, event: EventFacts, outcome: AttemptOutcome) -> None:
-        is_over = outcome in OVER or event.kind in FINAL or event.detail.get("ruling") in NO_RETRY
+        goes_on = event.kind == EventKind.STEP_RENEWED  # it is done anew
+        is_over = (
+            (outcome in OVER and not goes_on) or event.kind in FINAL or event.detail.get("ruling") in NO_RETRY
+        )
         if is_over and not event.detail.get("parked_until"):
             return
         self.waits_from = event.at

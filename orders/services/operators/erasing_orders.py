@@ -50,7 +50,7 @@ _STATEMENTS = (
                reference = '', metadata = NULL, subject = {replaced("subject")}, title = {replaced("title")}
          WHERE id = ANY(%(ids)s)""",
     f"UPDATE orders_orderline SET title = {replaced('title')} WHERE order_id = ANY(%(ids)s) AND title ~* %(pattern)s",
-    """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL,
+    """UPDATE orders_stepstate SET request = '{}', original = NULL, next_request = NULL, result = NULL, error = NULL,
               awaits = awaits - 'reference'
         WHERE order_id = ANY(%(ids)s)""",
     "UPDATE orders_event SET detail = '{}' WHERE order_id = ANY(%(ids)s)",

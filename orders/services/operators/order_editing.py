@@ -4,7 +4,7 @@ What was already done, or is under way, stays as it is; a comparison says so bef
 afterwards. See `orders.business.order_edits` for the rules.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from orders.business.fields import Field
 from orders.business.order_edits import (
     CannotEditError,
     OrderEdit,
+    ReversalNeededError,
     StoredOrder,
     StoredStep,
     UnreadableDataError,
@@ -22,6 +23,7 @@ from orders.engine import state_store
 from orders.engine.branches import is_item
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import ProcessRow, StepRow
+from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.models import Order, OrderProcess, StepState
 from orders.services.act_results import Result
@@ -29,11 +31,19 @@ from orders.services.audit import Actor
 from orders.services.edited_orders import write_edit
 from orders.services.operators.acts import Values, act_on, add_event, already, done, refused
 from orders.services.order_changes import resubmit_order
-from orders.services.order_lock import NoSuchOrderError, release_order, reset_step
+from orders.services.order_lock import NoSuchOrderError, release_order, reset_step, reversal_detail
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
-from orders.wording.order_edits import in_words, staying_sentences
+from orders.wording.order_edits import in_words, reversal_sentences, staying_sentences
 
-__all__ = ["CannotEditError", "EditableOrder", "NotEditableError", "edit_order", "editable_order", "preview"]
+__all__ = [
+    "CannotEditError",
+    "EditableOrder",
+    "NotEditableError",
+    "ReversalNeededError",
+    "edit_order",
+    "editable_order",
+    "preview",
+]
 
 
 class NotEditableError(ValueError):
@@ -72,26 +82,33 @@ def has_fields_of(order_id: UUID, step: str, fields: Sequence[Field]) -> bool:
     return not is_item(step) and {field.name for field in fields} <= editable_order(order_id).values.keys()
 
 
-def preview(*, order_id: UUID, changes: Mapping[str, Any]) -> OrderEdit:
+def preview(*, order_id: UUID, changes: Mapping[str, Any], reverse: Collection[str] = ()) -> OrderEdit:
     """Says what `edit_order` would do now, and changes nothing.
 
     Raises `NoSuchOrderError`, `NotEditableError`, `BadOrderError` for a value that a field cannot take, and
-    `CannotEditError` if the order cannot be edited like this.
+    `CannotEditError` if the order cannot be edited like this: `ReversalNeededError` if it can with more in `reverse`.
     """
     process = _process_of(order_id)
     if reason := _why_not(process.goal, process.process_state):
         raise CannotEditError(reason)
-    return plan_edit(_read(order_id, process.workflow, process.version, changes), changes)
+    return plan_edit(_read(order_id, process.workflow, process.version, changes), changes, reverse=reverse)
 
 
 def edit_order(
-    *, order_id: UUID, changes: Mapping[str, Any], seen: Mapping[str, Any], actor: Actor, reason: str = ""
+    *,
+    order_id: UUID,
+    changes: Mapping[str, Any],
+    seen: Mapping[str, Any],
+    actor: Actor,
+    reason: str = "",
+    reverse: Collection[str] = (),
 ) -> Result:
     """Changes fields of an order, and what its steps that are still to be done ask for; keeps the originals.
 
     `changes` are the new values and `seen` those that the operator saw. An order in Error is resubmitted, and any other
-    continues. Refused once a step that takes one of these values may have been done, if that cannot be told, and if
-    money was reserved or taken for another value. Raises `NoSuchOrderError`, `NotEditableError`, and `BadOrderError`.
+    continues. Refused if a failed step that takes one of these values may have been done, unless it is in `reverse`:
+    then that is reversed first. Also refused if money was reserved or taken for another value. Raises
+    `NoSuchOrderError`, `NotEditableError`, and `BadOrderError`.
     """
     values = Values()
 
@@ -100,7 +117,7 @@ def edit_order(
             return refused(why_not)
         try:
             order = _read(order_id, row.workflow, row.version, changes)
-            edit = plan_edit(order, changes)
+            edit = plan_edit(order, changes, reverse=reverse)
         except CannotEditError as error:
             return refused(str(error))
         if edit.fields and any(order.data.get(name) != value for name, value in seen.items()):
@@ -121,18 +138,22 @@ def apply(row: ProcessRow, steps: Sequence[StepRow], edit: OrderEdit, *, actor: 
         "after": edit.after,
         "steps": [step.step for step in edit.following],
         "kept": [step.step for step in edit.staying],
+        **({"reversed_first": edit.reversed_first} if edit.reversed_first else {}),
     }
     add_event(row, EventKind.EDITED, None, actor, reason, detail)
-    sentences = ["Edited the order.", _continue(row, steps, edit, actor, reason)]
-    return done(" ".join(filter(None, [*sentences, *staying_sentences(edit)])))
+    sentences = ["Edited the order.", _continue(row, edit, actor, reason)]
+    return done(" ".join(filter(None, [*sentences, *reversal_sentences(edit), *staying_sentences(edit)])))
 
 
 def write(order_id: UUID, steps: Sequence[StepRow], edit: OrderEdit) -> None:
     """Stores what an edit changes of an order and of its steps."""
     rows = {step.name: step for step in steps}
-    state_store.rewrite_requests(
-        [state_store.NewRequest(rows[step.step], step.after, step.awaits_until) for step in edit.following]
-    )
+    new: dict[bool, list[state_store.NewRequest]] = {True: [], False: []}
+    for step in edit.following:
+        request = state_store.NewRequest(rows[step.step], step.after, step.awaits_until)
+        new[step.is_reversed_first].append(request)
+    state_store.rewrite_requests(new[False])
+    state_store.reverse_first(new[True])
     write_edit(order_id, edit)
 
 
@@ -147,8 +168,9 @@ def read_stored(order_id: UUID, workflow: str, version: int) -> StoredOrder | No
         version=version,
         data=order["data"],
         placed_at=order["placed_at"],
-        steps=[StoredStep(*columns) for columns in rows.values_list("name", "state", "outcome", "request")],
+        steps=[StoredStep(*columns) for columns in rows.values_list(*StoredStep._fields)],
         results=state_store.facts_of([order_id])[order_id].results,
+        read_at=database_now(),
     )
 
 
@@ -178,25 +200,26 @@ def _why_not(goal: str, state: str) -> str:
     return ""
 
 
-def _continue(row: ProcessRow, steps: Sequence[StepRow], edit: OrderEdit, actor: Actor, reason: str) -> str:
+def _continue(row: ProcessRow, edit: OrderEdit, actor: Actor, reason: str) -> str:
     """Resubmits an order in Error; of any other, has the steps tried again that waited for their customer to change
     this. Returns a sentence about it."""
     if row.process_state == ProcessState.ERROR:
         return resubmit_order(order_id=row.order_id, by=actor.name, reason=reason).message
     following = {step.step for step in edit.following}
+    steps = state_store.steps_of([row.order_id])[row.order_id]  # as the edit has left them
     failed = [step for step in steps if step.state == StepStatus.FAILED and step.name in following]
     if not failed:
         wake(Topic.SCHEDULER, Topic.PROGRESS)
         return f"It changes {in_words(step.step for step in edit.following)}." if following else ""
     try_again(row, failed, actor)
     for step in failed:
-        add_event(row, EventKind.RESUBMITTED, step, actor, reason, {})
+        add_event(row, EventKind.RESUBMITTED, step, actor, reason, reversal_detail(step))
     return f"{in_words(step.name for step in failed)} will be tried again."
 
 
 def try_again(row: ProcessRow, failed: Sequence[StepRow], actor: Actor) -> None:
     """Has failed steps of an order that is not in Error tried again, each with a new key if it was refused."""
-    resets = [reset_step(step, row.goal)._replace(error=None, sent_at=None) for step in failed]
+    resets = [_begin_anew(reset_step(step, row.goal)) for step in failed]
     forgiven = sum(step.failure_count + step.compensation_failure_count for step in failed)
     state_store.write_steps(
         [StepWrite(reset, step.attempt) for reset, step in zip(resets, failed, strict=True)]
@@ -204,3 +227,8 @@ def try_again(row: ProcessRow, failed: Sequence[StepRow], actor: Actor) -> None:
     release_order(
         row._replace(failure_count=row.failure_count - forgiven), by=actor.name, resolution="edited"
     )
+
+
+def _begin_anew(step: StepRow) -> StepRow:
+    """A step that is ready to be tried again. One that is reversed first keeps when it was sent, and why it failed."""
+    return step if step.is_reversed_first else step._replace(error=None, sent_at=None)

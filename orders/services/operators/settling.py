@@ -9,6 +9,7 @@ from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.results import find_gaps, say_gaps, types_of
 from orders.engine.rows import ProcessRow, StepRow
+from orders.engine.runtime.sql import database_now
 from orders.engine.runtime.text import keepable_json, strict_json
 from orders.engine.state_store.writes import StepWrite
 from orders.services.act_results import Result
@@ -58,6 +59,7 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
             not_before=None,
             waiting_since=None,
             answered=failed.attempt,
+            next_request=None,
         )
         return continue_order(
             row,
@@ -89,9 +91,7 @@ def settle_not_done(*, order_id: UUID, step: str, actor: Actor, reason: str) -> 
         if refusal := _why_not_settle(row, failed, reason):
             return refusal
         assert failed is not None
-        settled = failed._replace(
-            outcome=Outcome.NONE, generation=failed.generation + 1, sent_at=None, answered=failed.attempt
-        )
+        settled = failed.next_generation()._replace(answered=failed.attempt)
         state_store.write_steps([StepWrite(settled, failed.attempt)])
         add_event(row, EventKind.SETTLED_NOT_DONE, failed, actor, reason, {"generation": settled.generation})
         wake(Topic.PROGRESS)
@@ -123,7 +123,11 @@ def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) 
         ):
             return refused(f"No reversal of {step!r} has failed.")
         compensated = failed._replace(
-            state=StepStatus.COMPENSATED, error=None, not_before=None, answered=failed.attempt
+            state=StepStatus.COMPENSATED,
+            error=None,
+            not_before=None,
+            answered=failed.attempt,
+            next_request=None,
         )
         return continue_order(
             row,
@@ -153,6 +157,11 @@ def _why_not_settle(
         )
     if step is None or step.state != StepStatus.FAILED:
         return refused("Only a step that failed can be settled by hand.")
+    if step.is_reversed_first and step.settles_at is not None and step.settles_at > database_now():
+        return refused(
+            f"What was sent to reverse {step.name} may still take effect until {step.settles_at:%H:%M:%S} UTC. Look "
+            "again after that."
+        )
     if step.outcome != Outcome.UNKNOWN:
         return refused(f"The outcome of {step.name} is known ({step.outcome}). Resubmit, edit or skip it.")
     return None

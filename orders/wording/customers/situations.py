@@ -15,6 +15,7 @@ TONES: Mapping[Situation, str] = {
     Situation.WORKING: "busy",
     Situation.WAITING: "busy",
     Situation.RETRYING: "warn",
+    Situation.CORRECTING: "busy",
     Situation.DECLINED: "bad",
     Situation.STOPPED: "warn",
     Situation.COMPLETE: "good",
@@ -77,6 +78,8 @@ def situation_of(order: CustomerOrder, occurrences: Occurrences) -> Situation:
         return Situation.COMPLETE
     if declined_step(order):
         return Situation.DECLINED
+    if any(step.is_backward for step in order.steps):  # on the order's way forward
+        return Situation.CORRECTING
     if retried_steps(order, occurrences):
         return Situation.RETRYING
     if waiting_steps(order) and not any(_is_under_way(step) for step in order.steps):
@@ -105,9 +108,9 @@ def retried_steps(order: CustomerOrder, occurrences: Occurrences) -> Sequence[st
 
 
 def _is_retried(step: CustomerStep, occurrences: Occurrences) -> bool:
-    # Attempts before the customer changed something no longer count.
-    changed = occurrences.get((EventKind.PAID_AGAIN, step.name))
-    attempts = step.attempts - (changed.attempt if changed else 0)
+    # Attempts before something was changed no longer count.
+    changes = (occurrences.get((kind, step.name)) for kind in (EventKind.PAID_AGAIN, EventKind.STEP_RENEWED))
+    attempts = step.attempts - max((change.attempt for change in changes if change), default=0)
     if step.state == StepStatus.NOT_STARTED:
         return attempts > 0
     if step.state != StepStatus.RUNNING:
