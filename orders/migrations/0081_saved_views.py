@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0078_waits_for_agents"),
+        ("orders", "0080_next_requests_checked"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
