@@ -3,15 +3,16 @@
 Parts are sorted by their latest event, the newest first, and so are the events within one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from orders.selectors.desk.attempts import Attempt, is_folded, runs
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import RetryLimits
-from orders.wording.attempts import ATTEMPTS, attempt_title
+from orders.selectors.desk.timeline import AttemptOutcome
+from orders.wording.attempts import ATTEMPTS, attempt_title, notice_sentence
 from orders.wording.events import EventEntry, calls_sentence, error_text, event_entry
-from orders.wording.state_labels import Pill
+from orders.wording.state_labels import NOTICE_SENT, Pill
 
 SHOWN = 8
 """Parts that are shown at once. The earlier ones are folded together."""
@@ -59,16 +60,24 @@ class History:
 
 
 def history(
-    events: Sequence[EventFacts], every_attempt: Sequence[Attempt], *, retry_limits: RetryLimits
+    events: Sequence[EventFacts],
+    every_attempt: Sequence[Attempt],
+    *,
+    retry_limits: RetryLimits,
+    notices: Collection[str] = (),
 ) -> History:
-    """The history that these events tell. The newest attempt is open."""
-    parts = list(_parts(events, every_attempt, retry_limits))
+    """The history that these events tell. The newest attempt is open. The steps `notices` are not reversed when the
+    order is cancelled, but send a notice."""
+    parts = list(_parts(events, every_attempt, retry_limits, notices))
     until = next((number for number, part in enumerate(parts, 1) if part.is_open), len(parts))
     return History(newest=parts[:until], earlier=parts[until:SHOWN], oldest=parts[max(until, SHOWN) :])
 
 
 def _parts(
-    events: Sequence[EventFacts], every_attempt: Sequence[Attempt], retry_limits: RetryLimits
+    events: Sequence[EventFacts],
+    every_attempt: Sequence[Attempt],
+    retry_limits: RetryLimits,
+    notices: Collection[str],
 ) -> Iterator[HistoryPart]:
     heads = {(attempt.step, attempt.number): attempt for attempt in every_attempt}
     folded: dict[tuple[str, int], list[EventFacts]] = {}
@@ -90,26 +99,31 @@ def _parts(
     for attempt, of_part in placed:
         yield HistoryPart(
             name=f"{attempt.step}-{attempt.number}" if attempt else "",
-            head=_head(attempt, every_attempt) if attempt else None,
-            entries=[_entry(run, retry_limits) for run in runs(of_part)],
+            head=_head(attempt, every_attempt, notices) if attempt else None,
+            entries=[_entry(run, retry_limits, notices) for run in runs(of_part)],
             is_open=attempt is not None and attempt is newest,
         )
 
 
-def _entry(run: Sequence[EventFacts], retry_limits: RetryLimits) -> HistoryEntry:
+def _entry(run: Sequence[EventFacts], retry_limits: RetryLimits, notices: Collection[str]) -> HistoryEntry:
     """A run of events, the latest first, as one entry."""
     entries = [event_entry(event, retry_limits) for event in run]
     if len(run) == 1:
-        return HistoryEntry(sentence=entries[0].sentence, last=entries[0])
+        sentence = notice_sentence(run[0]) if run[0].step in notices else ""
+        return HistoryEntry(sentence=sentence or entries[0].sentence, last=entries[0])
     return HistoryEntry(sentence=calls_sentence(run[-1], run[0]), last=entries[0], calls=entries)
 
 
-def _head(attempt: Attempt, every_attempt: Sequence[Attempt]) -> AttemptHead:
+def _head(attempt: Attempt, every_attempt: Sequence[Attempt], notices: Collection[str]) -> AttemptHead:
     ending = attempt.ending
+    is_notice = attempt.compensates and attempt.step in notices
+    is_sent = is_notice and attempt.outcome is AttemptOutcome.COMPENSATED
     return AttemptHead(
         attempt=attempt,
-        title=attempt_title(attempt.step, attempt.number, compensates=attempt.compensates),
-        pill=ATTEMPTS[attempt.outcome],
+        title=attempt_title(
+            attempt.step, attempt.number, compensates=attempt.compensates, is_notice=is_notice
+        ),
+        pill=NOTICE_SENT if is_sent else ATTEMPTS[attempt.outcome],
         error=error_text(ending.detail.get("error")) if ending else "",
         others=[
             other.number

@@ -1,6 +1,6 @@
 """Orders: the list, one order, decisions, compensation, and the submissions that were set aside."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,53 +11,48 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from orders.access.levels import operators
-from orders.console import order_chart, order_query, time_span
+from orders.console import order_query
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import FoldedFiltersForm, OrderFilterForm
-from orders.console.forms.orders import DecisionForm, PauseForm, PriorityForm
+from orders.console.forms.orders import DecisionForm, PauseForm
 from orders.console.guards import actor, page
 from orders.console.known_filters import only_filters
-from orders.console.order_history import history
 from orders.console.order_lookup import readable_json
-from orders.console.runbook_parts import runbook_of
-from orders.fields.email import ERASED
+from orders.console.order_page import (
+    cause_part,
+    chart_part,
+    customer_query,
+    headline,
+    history_part,
+    priority_form,
+    step_part,
+)
 from orders.selectors.database_clock import now
-from orders.selectors.desk import archive_search, search, timeline
+from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.approvals import approvals_of
 from orders.selectors.desk.archive_search import OrderList
-from orders.selectors.desk.attempts import attempts
-from orders.selectors.desk.clients import account_names, naming_accounts
+from orders.selectors.desk.clients import account_names
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
-from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
+from orders.selectors.desk.console_order import console_order
 from orders.selectors.desk.decisions import open_decisions
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
 from orders.selectors.desk.money_back import NOTHING, money_back
-from orders.selectors.desk.order_cause import last_fix, newest_note
-from orders.selectors.desk.order_detail import Detail
 from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.promise import promise_of
-from orders.selectors.desk.query import Condition
 from orders.selectors.desk.set_aside import set_aside_submissions
-from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.logged_requests import orders_of_request, requests_about, requests_with_id
 from orders.services import audit
-from orders.services.operators import editing as operator_editing
-from orders.services.operators import order_acts
-from orders.vocabulary import FINISHED_STATES, Goal, ProcessState
-from orders.wording import standings
+from orders.vocabulary import Goal
 from orders.wording.cancelling import cancel_words
-from orders.wording.events import error_text
-from orders.wording.fixes import fix_in_words
 from orders.wording.waits import spent_rows
 
 PAGE = 50
 MOST_EXPORTED = 20_000
-EVENTS_SHOWN = 200
 COLUMNS = (
     *("order", "state", "standing", "goal", "step", "failures", "priority", "age_seconds", "took_seconds"),
     *("total", "currency", "email", "alert_code", "archived", "workflow", "title", "subject"),
@@ -203,7 +198,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     if order is None:
         raise Http404
     detail = order.detail
-    steps = [_step(order, step) for step in order.steps]
+    steps = [step_part(order, step) for step in order.steps]
     return render(
         request,
         "console/orders/order.html",
@@ -211,14 +206,14 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "console_order": order,
             "detail": detail,
             "order": detail.order,
-            "sentence": standings.sentence(detail.order.standing) if detail.order else "",
+            "sentence": headline(order),
             "steps": steps,
             "failing": [step for step in steps if detail.alert and step["facts"].name == detail.alert.step],
-            **_chart(request, detail, at),
-            **_history(request, detail, limits),
+            **chart_part(request, detail, at),
+            **history_part(request, detail, limits),
             "spent": spent_rows(detail.spent),
-            "customer_query": _customer_query(order),
-            "priority_form": _priority_form(order),
+            "customer_query": customer_query(order),
+            "priority_form": priority_form(order),
             "pause_form": PauseForm() if order.can_pause else None,
             "cancel": cancel_words(money_back([order_id]) if order.can_compensate else NOTHING),
             "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
@@ -226,90 +221,9 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
             "promise": promise_of(detail, now=at),
-            **_cause(order),
+            **cause_part(order),
         },
     )
-
-
-def _cause(order: ConsoleOrder) -> dict[str, Any]:
-    """What is known of the cause of its open alert: the runbook, how it was last fixed, and the newest note."""
-    alert, alerts = order.detail.alert, order.open_alerts
-    if alert is None or alerts is None:
-        return {}
-    fix = last_fix(alerts.group)
-    return {
-        **runbook_of(alert.kind, alert.code, alert.agent),
-        "group": alerts.group,
-        "fix": fix,
-        "fix_words": fix_in_words(fix) if fix else "",
-        "note": newest_note(alerts.group),
-    }
-
-
-def _chart(request: HttpRequest, detail: Detail, at: datetime) -> dict[str, Any]:
-    """The chart of the part of the time that the url names, and the links to other parts."""
-    order = detail.order
-    until = order.finished_at if order and order.finished_at else at
-    is_stopped = order is not None and order.state in (*FINISHED_STATES, ProcessState.ERROR)
-    goal = order.goal if order else Goal.COMPLETE
-    lanes = timeline.lanes(detail.steps, detail.events, now=at, goal=goal, is_stopped=is_stopped)
-    last = detail.events[-1].at if detail.events else detail.began
-    whole = order_chart.whole_span(lanes, began=detail.began, until=min(until, last) if is_stopped else at)
-    span = time_span.read_span(request.GET.get("from", ""), request.GET.get("to", ""), whole)
-    return {
-        "chart": order_chart.draw(lanes, began=detail.began, span=span),
-        "span_links": list(time_span.links(span, whole, lanes, detail.began)),
-    }
-
-
-def _history(request: HttpRequest, detail: Detail, limits: RetryLimits) -> dict[str, Any]:
-    """The newest events, or all if the url says so, and how many are left out."""
-    shows_all = request.GET.get("events") == "all"
-    events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
-    return {
-        "history": history(events, attempts(events, detail.steps), retry_limits=limits),
-        "left_out": len(detail.events) - len(events),
-    }
-
-
-def _customer_query(order: ConsoleOrder) -> str:
-    """The query for all orders of its customer; empty if she is not known any more."""
-    email = order.detail.order.email if order.detail.order else ""
-    return "" if email in (None, "", ERASED) else str(Condition(name="customer", values=(email,)))
-
-
-def _priority_form(order: ConsoleOrder) -> PriorityForm | None:
-    facts = order.detail.order
-    return PriorityForm(initial={"priority": facts.priority}) if facts and not order.has_ended else None
-
-
-def _step(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
-    process, facts = order.detail.order, step.facts
-    assert process is not None
-    workflow, version, name = process.workflow, process.version, facts.name
-    fields = operator_editing.editable_fields(workflow=workflow, version=version, step=name)
-    is_skippable = order_acts.is_skippable(workflow=workflow, version=version, step=name)
-    return {
-        "page": step,
-        "facts": facts,
-        "failures": facts.failure_count + facts.compensation_failure_count,
-        "request": readable_json(step.request),
-        "original": readable_json(step.original),
-        "result": readable_json(step.result),
-        "error": _error(facts.error),
-        "can_edit": step.can_edit and bool(fields),
-        "can_skip": step.can_skip and is_skippable,
-        "can_settle": step.can_settle,
-        "can_hurry": step.can_hurry,
-    }
-
-
-def _error(error: Mapping[str, Any] | None) -> str:
-    """An error as the alert and the history print it, and below it what else is stored of it."""
-    if not error:
-        return ""
-    others = {name: value for name, value in error.items() if name not in ("code", "message")}
-    return "\n".join(filter(None, (error_text(error), readable_json(others) if others else "")))
 
 
 @page

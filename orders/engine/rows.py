@@ -12,6 +12,11 @@ REST = timedelta(days=1)
 """How soon a scheduler looks again at an order that is paused until somebody resumes it."""
 
 
+def is_paused(paused_at: datetime | None, paused_until: datetime | None, now: datetime) -> bool:
+    """Whether an operator has paused an order, and the pause has not ended by itself."""
+    return paused_at is not None and (paused_until is None or paused_until > now)
+
+
 class ProcessRow(NamedTuple):
     """An `OrderProcess` that this transaction has locked."""
 
@@ -36,7 +41,7 @@ class ProcessRow(NamedTuple):
 
     def is_paused(self, now: datetime) -> bool:
         """Whether an operator has paused the order, and the pause has not ended by itself."""
-        return self.paused_at is not None and (self.paused_until is None or self.paused_until > now)
+        return is_paused(self.paused_at, self.paused_until, now)
 
     def rest_until(self, now: datetime) -> datetime:
         """When the order, which is paused, is next due for a scheduler. Whoever resumes it makes it due at once."""

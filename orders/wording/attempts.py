@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.timeline import AttemptOutcome
+from orders.vocabulary import EventKind
 from orders.wording.state_labels import Pill
 
 ATTEMPTS: Mapping[AttemptOutcome, Pill] = {
@@ -18,6 +20,20 @@ ATTEMPTS: Mapping[AttemptOutcome, Pill] = {
 """The pill of each outcome."""
 
 
-def attempt_title(step: str, number: int, *, compensates: bool) -> str:
-    """Names an attempt: "create-shipment, attempt 2", "create-shipment, reversal, attempt 3"."""
-    return f"{step}, {'reversal, ' if compensates else ''}attempt {number}"
+_NOTICES: Mapping[str, str] = {
+    EventKind.COMPENSATION_STARTED: "Notice of cancellation by {step} started, attempt {attempt}",
+    EventKind.STEP_COMPENSATED: "{step} sent the notice of cancellation",
+}
+"""What is said of a step that is not reversed when its order is cancelled, but sends a notice."""
+
+
+def attempt_title(step: str, number: int, *, compensates: bool, is_notice: bool = False) -> str:
+    """Names an attempt: "create-shipment, attempt 2", "create-shipment, reversal, attempt 3", "send-confirmation,
+    notice of cancellation, attempt 1"."""
+    of = "notice of cancellation, " if is_notice else "reversal, " if compensates else ""
+    return f"{step}, {of}attempt {number}"
+
+
+def notice_sentence(event: EventFacts) -> str:
+    """What happened to a step that sends a notice when its order is cancelled; empty if it is as for any other step."""
+    return _NOTICES.get(event.kind, "").format(step=event.step, attempt=event.attempt)

@@ -78,6 +78,15 @@ def refund_sentence(back: MoneyBack) -> str:
     return " ".join(sentences)
 
 
+def returned_sentence(back: MoneyBack) -> str:
+    """What a cancelled order has given back; empty if that is nothing."""
+    if back.charged:
+        return f"{sums_in_words(back.charged)} was refunded."
+    if back.held:
+        return f"{sums_in_words(back.held)} was held and has been released; nothing was charged."
+    return ""
+
+
 def _verb(sums: Sequence[Money]) -> tuple[str, str]:
     """The present and the past of "be" for these sums: one sum is one thing, two are two."""
     return ("is", "was") if len(sums) == 1 else ("are", "were")

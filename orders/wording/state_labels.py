@@ -44,6 +44,8 @@ STEP_STATES: Mapping[str, Pill] = {
     StepStatus.COMPENSATING: Pill("warn", "undo", REVERSED[StepStatus.COMPENSATING]),
     StepStatus.COMPENSATED: Pill("idle", "undo", REVERSED[StepStatus.COMPENSATED]),
 }
+NOTICE_SENT = Pill("idle", "mail", "notice sent")
+"""Of a step that is not reversed when its order is cancelled, but sends a notice."""
 CIRCUIT_STATES: Mapping[str, Pill] = {
     CircuitState.CLOSED: Pill("good", "done", "closed"),
     CircuitState.OPEN: Pill("bad", "stop", "open"),

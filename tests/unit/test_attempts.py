@@ -3,6 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
+from orders.console.attempt_comparison import comparison
 from orders.console.order_history import History, history
 from orders.selectors.desk.attempts import Attempt, attempts, runs
 from orders.selectors.desk.history import EventFacts
@@ -96,3 +99,58 @@ def test_the_history_folds_attempts_and_never_what_people_did() -> None:
 def test_calls_that_failed_in_another_way_are_not_put_together() -> None:
     calls = [event(n, "call_failed", 1, code=code) for n, code in enumerate(("cut", "cut", "busy", "cut"))]
     assert [len(run) for run in runs(calls)] == [2, 1, 1]
+
+
+def call(seconds: float, attempt: int, status: int, answered: dict[str, str]) -> EventFacts:
+    exchange = {"method": "POST", "path": "/bake", "status": status, "sent": {}, "answered": answered}
+    return event(seconds, "call_failed", attempt, code="cold", message="it is cold", exchange=exchange)
+
+
+COMPARED = [
+    event(0, "step_started", 1, key="k/1"),
+    call(1, 1, 503, {"Date": "Mon", "Retry-After": "30"}),
+    event(2, "step_timed_out", 1),
+    event(3, "edited", 0, step="mix", steps=["bake"], before={"heat": 180}, after={"heat": 200}),
+    event(4, "step_started", 2, key="k/2"),
+    call(5, 2, 422, {"Date": "Tue"}),
+    event(7, "step_refused", 2, error=REFUSAL),
+    event(8, "edited", 0, step="bake", before={"heat": 200}, after={"heat": 220}),
+]
+
+
+def test_two_attempts_are_compared_by_status_headers_request_and_outcome() -> None:
+    query = {"step": "bake", "attempt": "2", "with": "1"}
+    compared = comparison(query, attempts(COMPARED, []), COMPARED)
+    assert compared is not None
+    assert compared.titles == ("bake, attempt 1", "bake, attempt 2")
+    assert [(row.label, row.first, row.second) for row in compared.rows if row.differs] == [
+        ("Outcome", "no answer", "failed"),
+        ("Error", "cold: it is cold", "cold: the oven is cold"),
+        ("Idempotency key", "k/1", "k/2"),
+        ("Asked for heat", "180", "200"),
+        ("Answer", "HTTP 503", "HTTP 422"),
+        ("Answered Retry-After", "30", ""),
+    ]
+    alike = {row.label: row.first for row in compared.rows if not row.differs}
+    assert alike == {
+        "Took": "2.0 s",
+        "Failed calls": "1 call",
+        "Called by": "x",
+        "Request": "POST /bake",
+        "Answered Date": "Mon",
+    }
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"step": "bake", "attempt": "2"},
+        {"step": "bake", "attempt": "2", "with": "2"},
+        {"step": "bake", "attempt": "2", "with": "7"},
+        {"step": "mix", "attempt": "1", "with": "2"},
+        {"step": "bake", "attempt": "x", "with": "1 OR 1"},
+    ],
+)
+def test_a_url_that_names_no_two_attempts_compares_nothing(query: dict[str, str]) -> None:
+    assert comparison(query, attempts(COMPARED, []), COMPARED) is None

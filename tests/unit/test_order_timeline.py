@@ -1,75 +1,13 @@
-"""An order's history as lanes, and the lanes as a drawing, without a database."""
+"""An order's history as lanes, and where a step stands that waits, without a database."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 
-from orders.console import order_chart
-from orders.console.time_span import TimeSpan, links, read_span
-from orders.selectors.desk.history import EventFacts
-from orders.selectors.desk.standing import RetryLimits, StandingKind, StepFacts, step_standing
-from orders.selectors.desk.timeline import AttemptOutcome, Lane, SpanKind, lanes
-from orders.wording.events import event_entry, event_sentence, shorten
-
-START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-Told = tuple[str, float, bool, bool]
-
-
-def at(seconds: float) -> datetime:
-    return START + timedelta(seconds=seconds)
-
-
-def event(seconds: float, name: str, attempt: int = 1, **detail: Any) -> EventFacts:
-    return EventFacts(
-        at=at(seconds),
-        kind=name,
-        step="bake",
-        attempt=attempt,
-        actor_kind="agents",
-        actor_name="x",
-        detail=detail,
-    )
-
-
-def step(**facts: Any) -> StepFacts:
-    defaults: dict[str, Any] = {
-        "name": "bake",
-        "agent": "oven",
-        "state": "not_started",
-        "outcome": "none",
-        "attempt": 0,
-        "generation": 1,
-        "failure_count": 0,
-        "compensation_failure_count": 0,
-        "extended_waits": 0,
-        "complete_by": None,
-        "settles_at": None,
-        "not_before": None,
-        "key": "k",
-        "error": None,
-        "started_at": None,
-        "completed_at": None,
-    }
-    return StepFacts(**(defaults | facts))
-
-
-def lane(facts: StepFacts, *events: EventFacts, now: float = 100) -> Lane:
-    (only_lane,) = lanes([facts], events, now=at(now))
-    return only_lane
-
-
-def stretches(lane: Lane) -> list[tuple[str, float, float, str]]:
-    return [
-        (
-            span.kind.value,
-            (span.begins - START).total_seconds(),
-            (span.ends - START).total_seconds(),
-            span.outcome,
-        )
-        for span in lane.spans
-    ]
+from orders.selectors.desk.standing import RetryLimits, StandingKind, step_standing
+from orders.selectors.desk.timeline import SpanKind, lanes
+from tests.unit.timelines import AWAITING, at, event, lane, step, stretches
 
 
 def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None:
@@ -162,9 +100,6 @@ def test_a_step_waits_again_after_it_is_resubmitted() -> None:
     assert stretches(drawn_lane) == [("attempt", 0, 1, "failed"), ("wait", 50, 100, "")]
 
 
-AWAITING = {"state": "awaiting", "attempt": 1}
-
-
 @pytest.mark.parametrize(
     ("facts", "events", "expected"),
     [
@@ -255,132 +190,3 @@ def test_a_step_that_waits_for_its_settle_time_says_so_and_until_when(
     standing = step_standing(step(**facts), goal, due_at=due_at, retry_limits=RetryLimits(), now=at(100))
     assert standing is not None
     assert (standing.kind, standing.until) == (kind, until)
-
-
-def tried_again_later() -> Lane:
-    """A step that was tried again two hours later, in calls of a fraction of a second."""
-    return lane(
-        step(state="failed", attempt=2),
-        *(event(second, kind) for second, kind in ((0, "step_started"), (0.004, "step_deferred"))),
-        *(event(second, kind, 2) for second, kind in ((7200, "step_started"), (7200.2, "step_refused"))),
-        now=7300,
-    )
-
-
-def test_a_drawing_keeps_everything_within_its_bounds_and_in_order_of_time() -> None:
-    drawn_lane = tried_again_later()
-    whole = order_chart.whole_span([drawn_lane], began=START, until=at(7300))
-    chart = order_chart.draw([drawn_lane], began=START, span=whole)
-    assert chart is not None
-    (row,) = chart.rows
-    edges = [(bar.x, bar.x + bar.width) for bar in row.bars]
-    assert all(chart.left <= start < end <= chart.width for start, end in edges)
-    assert [bar.x for bar in row.bars] == sorted(bar.x for bar in row.bars)
-    assert min(bar.width for bar in row.bars) >= order_chart.LEAST
-    assert [mark.x for mark in chart.marks] == sorted(mark.x for mark in chart.marks)
-    assert {span.kind for span in drawn_lane.spans} == {SpanKind.ATTEMPT, SpanKind.WAIT}
-    assert order_chart.draw([lane(step())], began=START, span=whole) is None
-
-
-def test_the_time_axis_is_true_to_scale() -> None:
-    drawn_lane = tried_again_later()
-    whole = order_chart.whole_span([drawn_lane], began=START, until=at(7300))
-    chart = order_chart.draw([drawn_lane], began=START, span=whole)
-    assert chart is not None
-    scales = {round((mark.x - chart.left) / mark.seconds, 3) for mark in chart.marks if mark.seconds}
-    assert len(scales) == 1
-    (scale,) = scales
-    (_, wait, _) = chart.rows[0].bars
-    assert wait.width == pytest.approx(7200 * scale, rel=0.01)
-
-
-def test_a_span_shows_what_touches_it_and_nothing_else() -> None:
-    drawn_lane = tried_again_later()
-    span = TimeSpan(begins=7199.9, ends=7200.3)
-    chart = order_chart.draw([drawn_lane], began=START, span=span)
-    assert chart is not None
-    wait, attempt = chart.rows[0].bars
-    assert (wait.x, wait.seconds) == (chart.left, pytest.approx(7199.996))
-    assert attempt.width == pytest.approx((chart.width - chart.left - 12) / 2, rel=0.01)
-    labels = [mark.label for mark in chart.marks]
-    assert labels == sorted(set(labels)) and labels[0] == "1:59:59.9"
-
-
-def test_the_links_lead_to_the_whole_to_steps_and_attempts_and_around() -> None:
-    drawn_lane = tried_again_later()
-    whole = order_chart.whole_span([drawn_lane], began=START, until=at(7300))
-    by_label = {link.label: link for link in links(whole, whole, [drawn_lane], START)}
-    assert list(by_label) == ["Whole", "Last attempt", "bake", "Zoom in ×2"]
-    last = dict(parse_qsl(by_label["Last attempt"].query))
-    shown = read_span(last["from"], last["to"], whole)
-    assert shown == TimeSpan(begins=7199.99, ends=7200.21)
-    labels = [link.label for link in links(shown, whole, [drawn_lane], START)]
-    assert labels[3:] == ["Zoom in ×2", "Zoom out ÷2", "Earlier", "Later"]
-
-
-@pytest.mark.parametrize(
-    "query", [("", ""), ("x", "2"), ("3", "2"), ("-1", "2"), ("nan", "inf"), ("0", "1e300")]
-)
-def test_a_span_that_cannot_be_shown_is_the_whole(query: tuple[str, str]) -> None:
-    whole = TimeSpan(begins=0, ends=10)
-    assert read_span(*query, whole) == whole
-
-
-def test_each_kind_of_bar_that_occurs_is_explained_and_no_two_look_alike() -> None:
-    drawn_lanes = lanes(
-        [step(name=name, **AWAITING) for name in ("bake", "cool")],
-        [
-            *(event(second, kind) for second, kind in ((0, "step_started"), (1, "step_recalled"))),
-            *(event(second, kind) for second, kind in ((3, "compensation_started"), (4, "step_compensated"))),
-            event(5, "awaiting", kind="event"),
-        ],
-        now=at(100),
-    )
-    whole = order_chart.whole_span(drawn_lanes, began=START, until=at(100))
-    chart = order_chart.draw(drawn_lanes, began=START, span=whole)
-    assert chart is not None
-    assert [bar.tone for bar in chart.rows[0].bars] == ["back", "wait", "idle", "awaited"]
-    assert chart.rows[0].bars[-1].awaited == "an outside event"
-    assert list(chart.legend) == ["idle", "back", "wait", "awaited"]
-    assert len(set(order_chart.LEGEND.values())) == len(order_chart.LEGEND)
-    assert set(order_chart.LEGEND) == {*order_chart.TONES.values(), *order_chart.WAITS.values()}
-    assert set(order_chart.TONES) == set(AttemptOutcome)
-
-
-def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_is() -> None:
-    entry = event_entry(
-        event(0, "step_timed_out", ruling="retry", failures=1, until=at(12).isoformat()),
-        RetryLimits(forward=3),
-    )
-    assert entry.sentence == (
-        "Step bake got no answer by its complete-by time (attempt 1): failure 1 of 3; next attempt after 12 s"
-    )
-    assert entry.retry_at == at(12)
-
-
-@pytest.mark.parametrize(
-    ("kind", "code", "words"),
-    [
-        ("step_refused", "refused", "Step bake was refused: not this one"),
-        ("step_refused", "no_route", "Step bake was refused: no_route: not this one"),
-        ("step_refused", "refused_by_bank", "Step bake was refused: refused_by_bank: not this one"),
-    ],
-)
-def test_a_code_that_repeats_the_sentence_is_left_out(kind: str, code: str, words: str) -> None:
-    sentence = event_sentence(event(0, kind, error={"code": code, "message": "not this one"}), RetryLimits())
-    assert sentence == words
-
-
-def test_long_text_is_shortened_and_a_malformed_detail_does_no_harm() -> None:
-    assert shorten("a" * 400, 10).startswith("a" * 10 + "… (390")
-    for detail in ({}, {"error": "text"}, {"error": {"code": 7}}, {"until": 5}, {"after": "x", "cause": []}):
-        for kind in (
-            "step_refused",
-            "step_timed_out",
-            "call_failed",
-            "edited",
-            "priority_set",
-            "step_deferred",
-            "new",
-        ):
-            assert event_sentence(event(0, kind, **detail), RetryLimits())

@@ -66,3 +66,16 @@ def test_moments_have_the_time_of_day_and_those_of_another_day_the_date(desk: De
     Event.objects.update(at="2026-01-31T14:02:05Z")
     page = desk("viewer").get(f"/console/orders/{order.pk}/").content.decode()
     assert '<time datetime="2026-01-31T14:02:05+00:00" data-exact>Jan 31, 2026, 14:02:05</time>' in page
+
+
+def test_two_attempts_are_compared_without_javascript(desk: Desk) -> None:
+    order, client = two_attempts(), desk("viewer")
+    page = client.get(f"/console/orders/{order.pk}/").content.decode()
+    assert "Two attempts compared" not in page
+    (url,) = re.findall(r'href="(\?step=create-shipment&amp;attempt=2&amp;with=1)#compare"', page)
+    compared = client.get(f"/console/orders/{order.pk}/{url.replace('&amp;', '&')}").content.decode()
+    table = compared[compared.index('id="compare"') : compared.index('id="events"')]
+    words = " ".join(re.sub(r"<[^>]+>", " ", table).split())
+    assert "create-shipment, attempt 1 create-shipment, attempt 2" in words
+    assert "Outcome differs no answer failed" in words
+    assert "Answer differs – HTTP 422" in words

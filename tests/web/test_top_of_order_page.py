@@ -75,8 +75,8 @@ def test_the_customers_email_leads_to_all_her_orders(desk: Desk) -> None:
     client = desk("viewer")
     page = client.get(f"/console/orders/{order.pk}/").content.decode()
     (url,) = re.findall(r'href="(/console/orders/\?q=customer%3A[^"]+)"', page)
-    listed = client.get(url).content.decode()
-    assert str(order.pk) in listed and str(other.pk) in listed
+    orders = client.get(url).content.decode()
+    assert str(order.pk) in orders and str(other.pk) in orders
 
 
 def promised(order: Any, seconds: float) -> Any:
@@ -86,7 +86,7 @@ def promised(order: Any, seconds: float) -> Any:
 
 def test_the_page_says_whether_the_order_is_late_or_will_be(desk: Desk) -> None:
     client = desk("viewer")
-    assert "It is late: it was promised by 1 minute ago" in words_of(client, promised(in_error(), -60))
+    assert "It is late: the time promised was 1 minute ago" in words_of(client, promised(in_error(), -60))
     failed = words_of(client, promised(in_error(), 600))
     assert re.search(r"It will be late in 10 minutes \S+ if nobody acts before", failed)
     Circuit.objects.create(agent="warehouse")

@@ -106,7 +106,7 @@ def _query(options: Mapping[str, Any]) -> str:
 def _style(state: str) -> str:
     if state.startswith(("error", "overdue", "cancellation failed")):
         return "bold red"
-    if state.startswith(("retrying", "waiting", "at risk", "being cancelled", "long wait")):
+    if state.startswith(("paused", "retrying", "waiting", "at risk", "being cancelled", "long wait")):
         return "yellow"
     return ""
 
@@ -114,7 +114,7 @@ def _style(state: str) -> str:
 def _row(order: OrderProgress, moment: datetime) -> list[object]:
     return [
         short(order.order_id),
-        standing_summary(order.standing, now=moment, code=order.code),
+        _standing(order, moment),
         f"{'took ' if order.has_ended else ''}{short_duration(order.seconds)}",
         "\n".join(step.name for step in order.steps) or None,
         "\n".join(str(step.attempt) for step in order.steps) or None,
@@ -122,6 +122,14 @@ def _row(order: OrderProgress, moment: datetime) -> list[object]:
         order.failure_count,
         order.locked_by and order.locked_by.removeprefix("scheduler:"),
     ]
+
+
+def _standing(order: OrderProgress, moment: datetime) -> str:
+    """Where an order stands. One in Error is there whether or not it is paused."""
+    standing = standing_summary(order.standing, now=moment, code=order.code)
+    if not order.is_paused:
+        return standing
+    return f"paused, {standing}" if order.state == ProcessState.ERROR else "paused"
 
 
 def summary(listing: Mapping[str, Any], most: int) -> str:

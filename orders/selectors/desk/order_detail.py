@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from orders.business import registry
+from orders.engine.fallbacks import Compensation
+from orders.engine.rows import is_paused
 from orders.models import Alert, Event, Order, OrderLine, OrderProcess, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.desk.bounds import bounded_count
@@ -95,6 +98,13 @@ class Detail:
     archived: archived_orders.Archived | None = None
 
     @property
+    def notices(self) -> frozenset[str]:
+        """The steps that are not reversed when the order is cancelled, but send a notice."""
+        declared = registry.workflows().get((self.order.workflow, self.order.version)) if self.order else None
+        steps = declared.steps if declared else ()
+        return frozenset(step.name for step in steps if step.compensation is Compensation.NOTICE)
+
+    @property
     def took(self) -> float | None:
         """How many seconds the order took; None if it has not ended."""
         finished_at = self.order.finished_at if self.order else None
@@ -169,7 +179,7 @@ def _order(
 def _pause(process: OrderProcess, events: Sequence[EventFacts], now: datetime) -> Pause | None:
     """The pause that an order is in; None if it is in none, or the pause has ended by itself."""
     since, until = process.paused_at, process.paused_until
-    if since is None or (until is not None and until <= now):
+    if since is None or not is_paused(since, until, now):
         return None
     event = next((event for event in reversed(events) if event.kind == EventKind.PAUSED), None)
     reason = str(event.detail.get("reason", "")) if event else ""

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from orders.engine.rows import StepRow
+from orders.engine.rows import StepRow, is_paused
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
 from orders.selectors.archived_orders import Archived
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
@@ -30,7 +30,7 @@ class CurrentStep:
 @dataclass(frozen=True, kw_only=True)
 class OrderProgress:
     """Where an order stands. `seconds` is its age or, once it has ended, how long it took. `code` is the error of its
-    open alert."""
+    open alert. While `is_paused`, no step of it begins, whatever its standing."""
 
     order_id: UUID
     workflow: str
@@ -43,6 +43,7 @@ class OrderProgress:
     priority: int
     code: str
     created_at: datetime
+    is_paused: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -121,6 +122,7 @@ def _progress(
         priority=process.priority,
         code="",
         created_at=process.created_at,
+        is_paused=is_paused(process.paused_at, process.paused_until, now),
     )
 
 

@@ -1,0 +1,128 @@
+"""The parts of the console's page of one order, as its templates take them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+
+from orders.console import order_chart, time_span
+from orders.console.attempt_comparison import comparison
+from orders.console.forms.orders import PriorityForm
+from orders.console.order_history import history
+from orders.console.order_lookup import readable_json
+from orders.console.runbook_parts import runbook_of
+from orders.fields.email import ERASED
+from orders.selectors.desk import timeline
+from orders.selectors.desk.attempts import attempts
+from orders.selectors.desk.clients import naming_accounts
+from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
+from orders.selectors.desk.money_returned import money_returned
+from orders.selectors.desk.order_cause import last_fix, newest_note
+from orders.selectors.desk.order_detail import Detail
+from orders.selectors.desk.query import Condition
+from orders.selectors.desk.standing import RetryLimits
+from orders.services.operators import editing as operator_editing
+from orders.services.operators import order_acts
+from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus
+from orders.wording import standings
+from orders.wording.cancelling import returned_sentence
+from orders.wording.events import error_text
+from orders.wording.fixes import fix_in_words
+from orders.wording.state_labels import NOTICE_SENT
+
+EVENTS_SHOWN = 200
+
+
+def headline(order: ConsoleOrder) -> str:
+    """Where it stands, in a sentence, and what a cancelled order has given back."""
+    facts = order.detail.order
+    if facts is None:
+        return ""
+    returned = returned_sentence(money_returned(facts, order.detail.steps))
+    return " ".join(filter(None, (standings.sentence(facts.standing), returned)))
+
+
+def cause_part(order: ConsoleOrder) -> dict[str, Any]:
+    """What is known of the cause of its open alert: the runbook, how it was last fixed, and the newest note."""
+    alert, alerts = order.detail.alert, order.open_alerts
+    if alert is None or alerts is None:
+        return {}
+    fix = last_fix(alerts.group)
+    return {
+        **runbook_of(alert.kind, alert.code, alert.agent),
+        "group": alerts.group,
+        "fix": fix,
+        "fix_words": fix_in_words(fix) if fix else "",
+        "note": newest_note(alerts.group),
+    }
+
+
+def chart_part(request: HttpRequest, detail: Detail, at: datetime) -> dict[str, Any]:
+    """The chart of the part of the time that the url names, and the links to other parts."""
+    order = detail.order
+    until = order.finished_at if order and order.finished_at else at
+    is_stopped = order is not None and order.state in (*FINISHED_STATES, ProcessState.ERROR)
+    goal = order.goal if order else Goal.COMPLETE
+    lanes = timeline.lanes(detail.steps, detail.events, now=at, goal=goal, is_stopped=is_stopped)
+    last = detail.events[-1].at if detail.events else detail.began
+    whole = order_chart.whole_span(lanes, began=detail.began, until=min(until, last) if is_stopped else at)
+    span = time_span.read_span(request.GET.get("from", ""), request.GET.get("to", ""), whole)
+    return {
+        "chart": order_chart.draw(lanes, began=detail.began, span=span),
+        "span_links": list(time_span.links(span, whole, lanes, detail.began)),
+    }
+
+
+def history_part(request: HttpRequest, detail: Detail, limits: RetryLimits) -> dict[str, Any]:
+    """The newest events, or all if the url says so, how many are left out, and the attempts that the url compares."""
+    shows_all = request.GET.get("events") == "all"
+    events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
+    every_attempt = attempts(detail.events, detail.steps)
+    return {
+        "history": history(events, every_attempt, retry_limits=limits, notices=detail.notices),
+        "comparison": comparison(request.GET.dict(), every_attempt, detail.events),
+        "left_out": len(detail.events) - len(events),
+    }
+
+
+def customer_query(order: ConsoleOrder) -> str:
+    """The query for all orders of its customer; empty if she is not known any more."""
+    email = order.detail.order.email if order.detail.order else ""
+    return "" if email in (None, "", ERASED) else str(Condition(name="customer", values=(email,)))
+
+
+def priority_form(order: ConsoleOrder) -> PriorityForm | None:
+    facts = order.detail.order
+    return PriorityForm(initial={"priority": facts.priority}) if facts and not order.has_ended else None
+
+
+def step_part(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
+    process, facts = order.detail.order, step.facts
+    assert process is not None
+    workflow, version, name = process.workflow, process.version, facts.name
+    is_sent = facts.state == StepStatus.COMPENSATED and name in order.detail.notices
+    fields = operator_editing.editable_fields(workflow=workflow, version=version, step=name)
+    is_skippable = order_acts.is_skippable(workflow=workflow, version=version, step=name)
+    return {
+        "page": step,
+        "notice": NOTICE_SENT if is_sent else None,
+        "facts": facts,
+        "failures": facts.failure_count + facts.compensation_failure_count,
+        "request": readable_json(step.request),
+        "original": readable_json(step.original),
+        "result": readable_json(step.result),
+        "error": _error(facts.error),
+        "can_edit": step.can_edit and bool(fields),
+        "can_skip": step.can_skip and is_skippable,
+        "can_settle": step.can_settle,
+        "can_hurry": step.can_hurry,
+    }
+
+
+def _error(error: Mapping[str, Any] | None) -> str:
+    """An error as the alert and the history print it, and below it what else is stored of it."""
+    if not error:
+        return ""
+    others = {name: value for name, value in error.items() if name not in ("code", "message")}
+    return "\n".join(filter(None, (error_text(error), readable_json(others) if others else "")))
