@@ -1,7 +1,6 @@
 """Orders: the list, one order, decisions, compensation, and the submissions that were set aside."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
