@@ -20,7 +20,7 @@ class AttemptOutcome(StrEnum):
     UNDER_WAY = ""
     TAKEN = "taken, the answer comes later"
     DONE = "done"
-    COMPENSATED = "compensated"
+    COMPENSATED = "reversed"
     FAILED = "failed"
     TIMED_OUT = "timed out"
     RECALLED = "recalled"
