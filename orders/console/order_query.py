@@ -68,11 +68,12 @@ def _only(query: Query, name: str) -> str:
     return values[0] if len(values) == 1 else ""
 
 
-def _suggestions(steps: Sequence[str], agents: Sequence[str]) -> list[str]:
-    """What the bar completes: a condition for each value that is known, and the beginning of one for other fields."""
+def _suggestions(steps: Sequence[str], agents: Sequence[str]) -> list[tuple[str, str]]:
+    """What the bar completes without JavaScript, each with what it finds: a condition for each value that is known, and
+    the beginning of one for other fields."""
     values_of = {"step": steps, "agent": agents, "waiting": [ANYTHING, *agents]}
     return [
-        f"{name}:{value}"
+        (f"{name}:{value}", field.help)
         for name, field in FIELDS.items()
         for value in (values_of.get(name, field.allowed) or [""])
     ]

@@ -162,3 +162,42 @@ def test_without_keys_there_is_no_palette(open_page: Opener, olga: Any) -> None:
     page.keyboard.press("l")
     expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_the_query_bar_completes_fields_and_values_by_keys_and_keeps_the_rest(
+    open_page: Opener, olga: Any, failed: tuple[str, str]
+) -> None:
+    page = open_page("/console/orders/", storage_state=olga)
+    bar = page.get_by_role("combobox", name="Query", exact=True)
+    options = page.get_by_role("listbox", name="Suggestions").get_by_role("option")
+    bar.focus()
+    page.keyboard.type("age:<90d st")
+    expect(options).to_contain_text(["state:", "standing:", "step:"])
+    expect(bar).to_have_attribute("aria-expanded", "true")
+    expect(bar).not_to_have_attribute("aria-activedescendant", re.compile("."))
+    page.keyboard.press("ArrowDown")
+    expect(bar).to_have_attribute("aria-activedescendant", "f-q-option-0")
+    expect(page.locator("#f-q-option-0")).to_have_attribute("aria-selected", "true")
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    expect(bar).to_have_value("age:<90d state:")
+    page.keyboard.type("err")
+    expect(options).to_have_text(["error"])
+    page.keyboard.press("Escape")
+    expect(options).to_have_count(0)
+    expect(bar).to_have_value("age:<90d state:err")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#f-q-options [aria-selected=true]")).to_have_text("error")
+    page.keyboard.press("Enter")
+    expect(bar).to_have_value("age:<90d state:error ")
+    page.set_viewport_size({"width": 390, "height": 800})
+    bar.evaluate("bar => bar.setSelectionRange(8, 8)")  # another word before the last
+    page.keyboard.type(" agent:p")
+    options.filter(has_text="payments").click()
+    expect(bar).to_have_value("age:<90d agent:payments state:error ")
+    expect(bar).to_be_focused()
+    bar.fill("state:error")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/orders/?q=state%3Aerror")
+    expect(row_of(page, failed[0])).to_be_visible()

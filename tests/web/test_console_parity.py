@@ -93,6 +93,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
 """The operations that do what each of the console's URLs does."""
 OWN = {
     *("orders-csv", "alerts-csv", "audit-csv"),  # the same as the lists, for spreadsheets
+    "query-words",  # what an input completes; the lists have all of it
     *("sign-in", "second-factor", "second-factor-qr", "second-factor-set-up", "second-factor-codes"),
     *("second-factor-remove", "tokens", "token-pin", "token-revoke"),  # of a person: no token makes another
     *("chaos", "chaos-faults", "chaos-clear", "chaos-kill"),  # of the sandbox
