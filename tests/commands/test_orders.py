@@ -6,7 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from orders.models import SetAside, SubmissionMessage
+from orders.management.commands import orders
+from orders.models import Order, SetAside, SubmissionMessage
+from orders.selectors.desk import order_search
 from tests.commands.running import make_alert, queries, run, short
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 
@@ -161,6 +163,31 @@ def test_the_limit_keeps_the_newest_orders_and_says_how_many_are_missing() -> No
     ran = run("orders", "--limit", 1)
     assert short(orders[-1].order_id) in ran.out and short(orders[0].order_id) not in ran.out
     assert "shown: 1 of 3 that match" in ran.out
+
+
+def test_a_query_that_is_answered_by_age_looks_further_than_a_page_and_counts_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Orders 1 and 8 of twelve match; a page looks at three."""
+    monkeypatch.setattr(order_search, "MOST_FOUND", 0)
+    monkeypatch.setattr(order_search, "MOST_LOOKED_AT", 3)
+    made = [
+        make_order(process_state="processed", created_at=ago(100 - n), finished_at=ago(9)) for n in range(12)
+    ]
+    for order in made:
+        Order.objects.create(pk=order.pk, placed_at=order.created_at)
+    Order.objects.filter(pk__in=(made[1].pk, made[8].pk)).update(total=777, currency="EUR")
+
+    both, first = run("orders", "total:7.77"), run("orders", "total:7.77", "--limit", 1)
+    assert short(made[1].pk) in both.out and short(made[8].pk) in both.out and "shown" not in both.out
+    assert short(made[8].pk) in first.out and short(made[1].pk) not in first.out
+    assert "shown: the newest 1 that match; how many do is not counted" in first.out
+
+    monkeypatch.setattr(order_search, "MOST_LOOKED_AT", 1)
+    monkeypatch.setattr(orders, "MOST_PAGES", 1)
+    assert (
+        "no matching orders among the newest; older ones were not searched" in run("orders", "total:7.77").out
+    )
 
 
 @pytest.mark.parametrize("command", ["orders", "alerts"])

@@ -1,6 +1,7 @@
 """The list of orders with 30,000 of them stored: what it searches for is found by an index or among the newest."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import pytest
 from django.db import connection
@@ -9,7 +10,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from orders.engine.runtime.sql import database_now, run
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.filters import OrderFilter
-from orders.selectors.desk.order_search import Search
+from orders.selectors.desk.order_search import FIRST_CHUNK, Search
 from orders.selectors.desk.standing import RetryLimits
 from tests.support.plans import blocks_of, plans_of, ran_by
 
@@ -112,3 +113,17 @@ def test_what_a_word_stands_for_is_found_once_for_a_page_and_its_counts() -> Non
 def test_no_order_is_looked_for_by_a_word_that_more_customers_have_than_orders_are_looked_for() -> None:
     statements = [statement.sql for statement in ran_by(listing("customer:anna"))]
     assert not any("lower(email) = sought.email" in sql for sql in statements)
+
+
+def test_an_export_reads_few_orders_first_and_no_steps_of_those_that_have_ended() -> None:
+    rows = search.rows(OrderFilter(), most=20_000, retry_limits=RetryLimits(), now=database_now())
+    first = ran_by(lambda: next(rows))
+    assert any(f"LIMIT {FIRST_CHUNK}" in statement.sql for statement in first)
+    rest = ran_by(lambda: list(islice(rows, 2_000)))
+    assert not any("orders_stepstate" in statement.sql for statement in [*first, *rest])
+
+
+def test_a_page_reads_of_each_state_only_what_is_among_the_newest() -> None:
+    """The newest 50 orders are read, and not 50 of each state."""
+    order_search = Search(OrderFilter(), database_now())
+    assert blocks_of(lambda: order_search.read(None, 50)) < 100

@@ -19,13 +19,18 @@ from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.order_rows import OrderProgress
+from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.overview import count_queued
 from orders.selectors.desk.search import count, count_by_state, most_counted, page
 from orders.selectors.desk.set_aside import count_set_aside
 from orders.selectors.desk.supervisor import retry_limits
+from orders.selectors.paging import Position
 from orders.vocabulary import ProcessState
 from orders.wording.standings import summary as standing_summary
 from orders.wording.units import bounded, counted, short_duration
+
+MOST_PAGES = 10
+"""How many pages of the list are looked at to find as many orders as are asked for."""
 
 
 class Command(ReadingCommand):
@@ -60,12 +65,11 @@ class Command(ReadingCommand):
             state=options["state"] or "",
             waiting=NOTHING_DONE if options["waiting"] else "",
         )
-        matches = page(order_filter, after=None, limit=limit, retry_limits=retry_limits(), now=moment)
-        orders = [row.order for row in matches.orders]
-        is_all = len(orders) < limit and matches.after is None
+        order_search = Search(order_filter, moment)
+        orders, is_all = newest(order_search, limit)
         listing = {
             "orders": orders,
-            "matching": len(orders) if is_all else count(order_filter, now=moment),
+            "matching": len(orders) if is_all else count(order_filter, now=moment, search=order_search),
             "by_state": count_by_state(),
             "queued": count_queued(),
             "set_aside": count_set_aside(),
@@ -76,8 +80,10 @@ class Command(ReadingCommand):
         if orders:
             self.stdout.write(self._table(orders, moment))
             self.stdout.write("")
-        else:
+        elif is_all:
             self.stdout.write("no orders yet" if order_filter.is_empty else "no matching orders")
+        else:
+            self.stdout.write("no matching orders among the newest; older ones were not searched")
         self.stdout.write(paragraph(summary(listing, most_counted(order_filter)), width=self.width))
         return DONE
 
@@ -101,6 +107,26 @@ def _query(options: Mapping[str, Any]) -> str:
     if options["view"]:
         words = f"{query_of_view(options['view'])} {words}".strip()
     return readable_query(words)
+
+
+def newest(order_search: Search, limit: int) -> tuple[list[OrderProgress], bool]:
+    """The newest orders that match, and whether they are all. Looks further than one page of the console does."""
+    orders: list[OrderProgress] = []
+    after: Position | None = None
+    for _ in range(MOST_PAGES):
+        matches = page(
+            order_search.order_filter,
+            after=after,
+            limit=limit - len(orders),
+            retry_limits=retry_limits(),
+            now=order_search.now,
+            search=order_search,
+        )
+        orders += [row.order for row in matches.orders]
+        after = matches.after
+        if after is None or len(orders) == limit:
+            break
+    return orders, after is None
 
 
 def _style(state: str) -> str:
@@ -147,8 +173,8 @@ def summary(listing: Mapping[str, Any], most: int) -> str:
     if listing["set_aside"]:
         parts.append(f"{bounded(listing['set_aside'], MOST_COUNTED)} set aside (manage.py set_aside)")
     shown, matching = len(listing["orders"]), listing["matching"]
-    if matching is None:
+    if matching is None and shown:
         parts.append(f"shown: the newest {shown:,} that match; how many do is not counted")
-    elif matching > shown:
+    elif matching is not None and matching > shown:
         parts.append(f"shown: {shown:,} of {bounded(matching, most)} that match")
     return "; ".join(parts)

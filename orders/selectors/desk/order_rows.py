@@ -15,6 +15,9 @@ from orders.vocabulary import FINISHED_STATES, BulkItemState, BulkState
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
 
+_SHOWN = ("subject", "title", "total", "currency", "email", "placed_at")
+"""The columns of an order that its row has, and no more: its data may be long."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CurrentStep:
@@ -92,9 +95,11 @@ class OrderRow:
 def order_progress(
     processes: Sequence[OrderProcess], *, retry_limits: RetryLimits, now: datetime
 ) -> list[OrderProgress]:
-    """Where these orders stand, without the codes of their alerts. Two queries."""
-    steps = steps_of([process.order_id for process in processes], now)
-    return [_progress(process, steps[process.order_id], retry_limits, now) for process in processes]
+    """Where these orders stand, without the codes of their alerts. Two queries, or none if all have ended: where such
+    an order stands does not depend on its steps."""
+    unfinished = [process.order_id for process in processes if process.process_state not in FINISHED_STATES]
+    steps = steps_of(unfinished, now) if unfinished else {}
+    return [_progress(process, steps.get(process.order_id, []), retry_limits, now) for process in processes]
 
 
 def _progress(
@@ -129,7 +134,7 @@ def _progress(
 def order_rows(progress: Sequence[OrderProgress], *, now: datetime) -> list[OrderRow]:
     """These orders with their totals, open alerts, and what operators requested. Three queries."""
     ids = [order.order_id for order in progress]
-    placed = Order.objects.in_bulk(ids)
+    placed = Order.objects.only(*_SHOWN).in_bulk(ids)
     open_alerts = Alert.objects.filter(order_id__in=ids, closed_at__isnull=True)
     alerts = {alert.order_id: alert for alert in open_alerts}
     acts = acts_on(ids, now)

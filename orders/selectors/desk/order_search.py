@@ -25,6 +25,8 @@ MOST_LOOKED_AT = 2_500
 """How many orders of each state one page looks at when no index finds few."""
 MOST_FOUND = 4_000
 """The most orders that an index may find for the rest of the filter to be checked on them."""
+FIRST_CHUNK = 50
+
 _FOUND = "SELECT unnest(%s::uuid[])"
 INDEXED = ("state", *conditions.WHEN, "archived")
 """The fields that the index of orders by age answers, without a look at each."""
@@ -145,7 +147,11 @@ class Search:
                 orders = orders.filter(created_at__gte=floor.at)
             of_states.append(orders.order_by("-created_at", "-order_id")[:size])
         first, *others = of_states
-        rows = sorted(first.union(*others, all=True) if others else first, key=_position, reverse=True)[:size]
+        # Merged by the database, which reads of each state only what is among the newest of all.
+        merged = (
+            first.union(*others, all=True).order_by("-created_at", "-order_id")[:size] if others else first
+        )
+        rows = list(merged)
         return Chunk(rows, _position(rows[-1]) if len(rows) == size else floor)
 
     def _read_few(self, few: Sequence[Position], behind: Position | None, size: int) -> "Chunk":
@@ -155,13 +161,12 @@ class Search:
         return Chunk(rows, older[size - 1] if len(older) > size else None)
 
     def chunks(self, size: int) -> Iterator[list[OrderProcess]]:
-        """All orders that may match, newest first, so many at a time."""
-        behind: Position | None = None
-        while True:
-            chunk = self.read(behind, size)
+        """All orders that may match, newest first, so many at a time, and fewer at first: someone waits for these."""
+        chunk = self.read(None, min(FIRST_CHUNK, size))
+        yield chunk.processes
+        while chunk.behind is not None:
+            chunk = self.read(chunk.behind, size)
             yield chunk.processes
-            if (behind := chunk.behind) is None:
-                return
 
     def _floor(self, behind: Position | None) -> Position | None:
         """Where this look ends, None if at the end of all: behind the state whose orders fill it first. One query."""
