@@ -70,6 +70,7 @@ class StepRow(NamedTuple):
     compensation_sent_at: datetime | None = None
     awaits: dict[str, Any] | None = None
     awaits_until: datetime | None = None
+    paused_since: datetime | None = None
 
     @property
     def is_backward(self) -> bool:

@@ -64,6 +64,7 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "set-aside/{number}": list(SetAside.objects.values_list("pk", flat=True)),
         "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
         "agents/{name}": ["payments", "instruments"],
+        "workflows/{workflow}": ["fulfil-order", LAB.name],
         "approvals/{request_id}": [_asked(), _asked()],
         "bulk-actions/{action_id}": [_bulk_action(orders[-2:]), 2],
         "outbox/{message_id}": _outgoing_messages(),

@@ -34,6 +34,7 @@ TARGETS = (
     "workflow",
     "handover",
     "intake",
+    "step",
     ACCOUNT,
 )
 """The kinds of targets."""

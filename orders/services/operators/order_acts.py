@@ -131,7 +131,9 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
             return refused(f"To confirm, type {step}.")
         if refusal := _why_not_skip(row, target, reason):
             return refusal
-        skipped = target._replace(state=StepStatus.SKIPPED, not_before=None, waiting_since=None)
+        skipped = target._replace(
+            state=StepStatus.SKIPPED, not_before=None, waiting_since=None, paused_since=None
+        )
         if target.state == StepStatus.AWAITING:
             # An answer that no scheduler has read yet no longer counts.
             skipped = skipped._replace(complete_by=None, answered=target.attempt)
