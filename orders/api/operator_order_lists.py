@@ -133,6 +133,10 @@ def _acts(order: ConsoleOrder) -> Iterator[str]:
         yield "retry_order"
     if order.detail.order and not order.has_ended:
         yield "set_order_priority"
+    if order.can_pause:
+        yield "pause_order"
+    if order.detail.order and order.detail.order.pause:
+        yield "resume_order"
     if order.can_edit:
         yield "edit_order"
     if order.can_compensate:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from orders.api.operator_documentation import DENIED, TAG, act
+from orders.api.documentation import path_parameter
+from orders.api.operator_documentation import DENIED, STEP, TAG, act
 from orders.api.operator_order_requests import PauseIn
 from orders.api.operator_pause_representations import PausesOut
 from orders.api.operator_requests import ReasonIn
@@ -32,3 +33,24 @@ RESUME_INTAKE = act(
     ReasonIn,
     description="Only for administrators. Repeating a request has no further effect.",
 )
+WORKFLOW = path_parameter("workflow", "The name of the workflow.", minLength=1, maxLength=60)
+_PAUSE_STEP = act(
+    "pause_step",
+    "Pause a step in all orders",
+    PauseIn,
+    description=(
+        "Needs an operator's token. No new call of the step begins in any order of the workflow, until `until` or "
+        "until the step is resumed. What is under way is finished, and what reverses the step is not held back. "
+        "Orders that wait there are counted by `get_pauses`. Repeating a request has no further effect."
+    ),
+)
+_RESUME_STEP = act(
+    "resume_step",
+    "Resume a paused step",
+    ReasonIn,
+    description=(
+        "Needs an operator's token. The orders that wait go on gradually, within what the agent has room for. "
+        "Repeating a request has no further effect."
+    ),
+)
+PAUSE_STEP, RESUME_STEP = ({**each, "parameters": [WORKFLOW, STEP]} for each in (_PAUSE_STEP, _RESUME_STEP))

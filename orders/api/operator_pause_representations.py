@@ -22,6 +22,14 @@ class PausedOrderOut(PauseOut):
     reason = serializers.CharField(allow_blank=True)
 
 
+class PausedStepOut(PauseOut):
+    """A step that is paused in all orders of its workflow. `orders` wait because of that, counted up to 10,001."""
+
+    workflow = serializers.CharField()
+    step = serializers.CharField()
+    orders = serializers.IntegerField()
+
+
 class PausesOut(Out):
     """What is paused. `intake` is left out while new orders are accepted. `paused_orders` are those that were paused by
     themselves, counted up to 10,001, and `first_orders` the first ten of them."""
@@ -29,5 +37,6 @@ class PausesOut(Out):
     sparse = ("intake",)
 
     intake = PauseOut(required=False)
+    steps = PausedStepOut(many=True)
     paused_orders = serializers.IntegerField(source="orders")
     first_orders = PausedOrderOut(many=True)

@@ -1,6 +1,9 @@
-"""The operators' REST API of what is held back beside single orders and agents: the intake of new orders."""
+"""The operators' REST API of what is held back beside single orders and agents: new orders, and steps of workflows."""
+
+from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -10,8 +13,8 @@ from orders.api.operator_order_requests import PauseIn
 from orders.api.operator_pause_representations import PausesOut
 from orders.api.operator_views import ActView, OperatorView
 from orders.selectors.database_clock import now
-from orders.selectors.desk.pauses import read_pauses
-from orders.services.operators import pausing_intake
+from orders.selectors.desk.pauses import read_pauses, step_exists
+from orders.services.operators import pausing_intake, pausing_steps
 
 
 class Pauses(OperatorView):
@@ -37,3 +40,27 @@ class IntakeResume(ActView):
 
     permission = ADMINISTER
     act = staticmethod(pausing_intake.resume_intake)
+
+
+class StepAct(ActView):
+    """An act on a step of a workflow."""
+
+    def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
+        if not step_exists(**url):
+            raise NotFound
+        return url
+
+
+@extend_schema_view(post=extend_schema(**documentation.PAUSE_STEP))
+class StepPause(StepAct):
+    """Pauses a step in all orders of its workflow."""
+
+    body = PauseIn
+    act = staticmethod(pausing_steps.pause_step)
+
+
+@extend_schema_view(post=extend_schema(**documentation.RESUME_STEP))
+class StepResume(StepAct):
+    """Resumes a paused step."""
+
+    act = staticmethod(pausing_steps.resume_step)

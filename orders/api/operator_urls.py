@@ -23,6 +23,7 @@ ACTION = "bulk-actions/<int:action_id>"
 GROUP = "alerts/groups/<int:group_id>"
 ORDER = "orders/<uuid:order_id>"
 STEP = f"{ORDER}/steps/<str:step>"
+WORKFLOW_STEP = "workflows/<str:workflow>/steps/<str:step>"
 
 urlpatterns = [
     path("alerts", views.Alerts.as_view(), name="alerts"),
@@ -98,6 +99,8 @@ urlpatterns = [
     path("pauses", pause_views.Pauses.as_view(), name="pauses"),
     path("intake/pause", pause_views.IntakePause.as_view(), name="intake-pause"),
     path("intake/resume", pause_views.IntakeResume.as_view(), name="intake-resume"),
+    path(f"{WORKFLOW_STEP}/pause", pause_views.StepPause.as_view(), name="step-pause"),
+    path(f"{WORKFLOW_STEP}/resume", pause_views.StepResume.as_view(), name="step-resume"),
     path("outbox", system_views.Outbox.as_view(), name="outbox"),
     path("outbox/<int:message_id>/retry", system_views.OutgoingMessageRetry.as_view(), name="outbox-retry"),
     path("views", saved_view_views.SavedViews.as_view(), name="views"),

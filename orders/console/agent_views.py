@@ -17,6 +17,7 @@ from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.approvals import waiting_about_agents
 from orders.selectors.desk.outlook import LISTED, coming_misses, outlooks
+from orders.selectors.desk.pauses import read_pauses
 from orders.services.act_results import Result
 from orders.services.operators import agents as agent_services
 from orders.wording.outlook import in_a_sentence, limits_of, value_in_words
@@ -53,6 +54,7 @@ def show_deadlines(request: HttpRequest) -> HttpResponse:
         ],
         "misses": coming_misses(agents, now=at),
         "listed": LISTED,
+        "pauses": read_pauses(now=at),
     }
     return render(request, "console/deadlines.html", context)
 

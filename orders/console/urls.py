@@ -35,6 +35,7 @@ AGENT = "agents/<slug:agent>"
 ORDER = "orders/<uuid:order_id>"
 STEP = f"{ORDER}/steps/<str:step>"
 GROUP = "alerts/<int:group_id>"
+WORKFLOW_STEP = "pauses/steps/<str:workflow>/<str:step>"
 
 urlpatterns = [
     path("", system_views.show_overview, name="overview"),
@@ -60,6 +61,8 @@ urlpatterns = [
     path("pauses/", pause_views.show_pauses, name="pauses"),
     path("pauses/intake/pause/", pause_views.pause_intake, name="intake-pause"),
     path("pauses/intake/resume/", pause_views.resume_intake, name="intake-resume"),
+    path(f"{WORKFLOW_STEP}/pause/", pause_views.pause_step, name="step-pause"),
+    path(f"{WORKFLOW_STEP}/resume/", pause_views.resume_step, name="step-resume"),
     path("orders/", order_views.show_orders, name="orders"),
     path("orders.csv", order_views.export_orders, name="orders-csv"),
     path("orders/words/", completion_views.show_words, name="query-words"),

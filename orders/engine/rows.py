@@ -75,6 +75,7 @@ class StepRow(NamedTuple):
     compensation_sent_at: datetime | None = None
     awaits: dict[str, Any] | None = None
     awaits_until: datetime | None = None
+    paused_since: datetime | None = None
     next_request: dict[str, Any] | None = None
 
     @property

@@ -224,6 +224,12 @@ def _of_desk(gauges: Gauges) -> Iterator[Metric]:
     )
     yield _single("orders_paused", "Orders that operators have paused, up to 10,001.", gauges.paused_orders)
     yield _labelled(
+        "step_paused_orders",
+        "Orders that wait because an operator has paused the step, up to 10,001. Absent for steps that are not paused.",
+        ("workflow", "step"),
+        {(step.workflow, step.step): step.orders for step in gauges.paused_steps},
+    )
+    yield _labelled(
         "bulk_actions",
         "Bulk actions that have not ended, by state.",
         ("state",),

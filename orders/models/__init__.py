@@ -37,7 +37,7 @@ from orders.models.health import (
 from orders.models.limits import Bucket
 from orders.models.order import Order, OrderLine
 from orders.models.outbox import OutgoingMessage
-from orders.models.pauses import IntakePause
+from orders.models.pauses import IntakePause, StepPause
 from orders.models.requests import LoggedRequest
 from orders.models.second_factor import TotpFactor
 from orders.models.shifts import HandoverNote, OwnRunbook
@@ -86,6 +86,7 @@ __all__ = [
     "SetAside",
     "StatusCount",
     "StatusMessage",
+    "StepPause",
     "StepState",
     "SubmissionKey",
     "SubmissionMessage",

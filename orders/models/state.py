@@ -152,6 +152,9 @@ class StepState(models.Model):
         null=True,
         help_text="since when the step has waited for its agent, probes included; its patience is counted from here",
     )
+    paused_since = models.DateTimeField(
+        null=True, help_text="since when the step has been ready, and paused in all orders of its workflow"
+    )
     priority = models.PositiveSmallIntegerField(default=5, help_text="the order's priority")
     awaits = models.JSONField(null=True, help_text="what the step waits for, or last waited for")
     awaits_until = models.DateTimeField(
@@ -186,6 +189,9 @@ class StepState(models.Model):
             ),
             models.Index(fields=["agent", "name"], condition=Q(state="failed"), name="step_failed"),
             models.Index(
+                fields=["paused_since"], condition=Q(paused_since__isnull=False), name="step_paused"
+            ),
+            models.Index(
                 fields=["complete_by", "id"],
                 condition=Q(state="awaiting", awaits__kind="decision"),
                 name="step_to_decide",
@@ -218,6 +224,11 @@ class StepState(models.Model):
                     state="awaiting"
                 ),  # it waits for its agent to ask again, and an answer may come all the same
                 name="what_waits_is_not_in_flight",
+            ),
+            models.CheckConstraint(
+                condition=Q(paused_since__isnull=True)
+                | (Q(waiting_since__isnull=True) & (Q(complete_by__isnull=True) | Q(state="awaiting"))),
+                name="what_is_paused_is_not_in_flight",
             ),
             models.CheckConstraint(
                 condition=~Q(state="running") | Q(outcome="unknown"), name="running_means_unknown"

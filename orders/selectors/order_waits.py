@@ -37,6 +37,8 @@ def waiting_of_step(step: Mapping[str, Any], goal: str) -> Waiting | None:
         return None if is_over else Waiting(OUTSIDE[kind], _parked_until(step, kind))
     if step["state"] == StepStatus.FAILED and is_forward and is_declined(step["error"]):
         return Waiting(WaitingFor.CUSTOMER, step["not_before"])
+    if step.get("paused_since") is not None:
+        return Waiting(WaitingFor.OPERATOR)
     if step["waiting_since"] is not None:
         return Waiting(WaitingFor.AGENT)
     # A step may also be reversed on its order's way forward, before it asks for something else.

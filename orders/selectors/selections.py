@@ -25,7 +25,7 @@ OF_PROFILES = ("sku", "total_at_least", "total_at_most", "currency")
 _BODY_TIME = "place.body ->> 'placed_at'"
 _IS_MOMENT = f"{_BODY_TIME} ~ '{MOMENT}' AND pg_input_is_valid({_BODY_TIME}, 'timestamp with time zone')"
 _OPEN = f"""
-    step.waiting_since IS NOT NULL
+    step.waiting_since IS NOT NULL OR step.paused_since IS NOT NULL
     OR step.state IN ('{StepStatus.RUNNING}', '{StepStatus.AWAITING}', '{StepStatus.COMPENSATING}')
     OR (step.state = '{StepStatus.FAILED}' OR step.state = '{StepStatus.NOT_STARTED}' AND step.attempt > 0)
        AND (process.goal = '{Goal.COMPLETE}' OR step.outcome IN ('{Outcome.UNKNOWN}', '{Outcome.DONE}'))

@@ -16,6 +16,7 @@ _URGENCY = f"""
                    THEN CASE step.awaits ->> 'kind' {_OUTSIDE} END END
          WHEN step.state = '{StepStatus.FAILED}' AND process.goal = '{Goal.COMPLETE}'
               AND step.error ->> 'waits_for' = '{WaitingFor.CUSTOMER}' THEN {URGENCY[WaitingFor.CUSTOMER]}
+         WHEN step.paused_since IS NOT NULL THEN {URGENCY[WaitingFor.OPERATOR]}
          WHEN step.waiting_since IS NOT NULL THEN {URGENCY[WaitingFor.AGENT]}
          WHEN step.complete_by IS NULL AND step.not_before IS NOT NULL
               AND (step.state = '{StepStatus.COMPENSATING}'
@@ -26,7 +27,7 @@ _UNTIL = f"""
     CASE WHEN {_IS_PARKED} THEN CASE step.awaits ->> 'kind' WHEN '{WaitKind.ANSWER}' THEN step.awaits_until
                                                             WHEN '{WaitKind.DELAY}' THEN step.not_before
                                                             ELSE step.complete_by END
-         WHEN urgent.urgency <> {URGENCY[WaitingFor.AGENT]} THEN step.not_before END
+         WHEN step.paused_since IS NULL AND urgent.urgency <> {URGENCY[WaitingFor.AGENT]} THEN step.not_before END
 """
 
 WAIT = f"""

@@ -55,6 +55,8 @@ ACTS = {
     "agent-unforce": "unforce circuit",
     "intake-pause": "pause intake",
     "intake-resume": "resume intake",
+    "step-pause": "pause step",
+    "step-resume": "resume step",
     "bulk-actions": "bulk create",
     "bulk-action-pause": "pause action",
     "bulk-action-resume": "resume action",

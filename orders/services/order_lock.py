@@ -46,6 +46,7 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
         extended_waits=0,
         not_before=None,
         wanted_since=None,
+        paused_since=None,
         awaits_until=None,
     )
     is_left = goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN)

@@ -54,7 +54,7 @@ from orders.templatetags.pages import icon as icon_of
 from orders.wording import acts, alert_words, skipped_messages, units
 from orders.wording.events import finding_text, shorten
 from orders.wording.processes import held_by
-from orders.wording.standings import STANDINGS
+from orders.wording.standings import STANDINGS, standing_label
 from orders.wording.state_labels import (
     APPROVAL_STATES,
     BULK_ITEM_STATES,
@@ -159,7 +159,10 @@ def _pill(shown: Pill) -> SafeString:
 @register.simple_tag
 def standing(value: Standing | str) -> SafeString:
     """The pill of where an order or a step stands."""
-    return _pill(pill_of(STANDINGS, value.kind if isinstance(value, Standing) else value))
+    if not isinstance(value, Standing):
+        return _pill(pill_of(STANDINGS, value))
+    pill = pill_of(STANDINGS, value.kind)
+    return _pill(pill._replace(label=standing_label(value)))
 
 
 @register.simple_tag

@@ -181,6 +181,8 @@ def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
         template = (
             "The reversal of {step} failed, the order went into Error, and operators were alerted{error}"
         )
+    if event.kind == EventKind.PAUSED and event.step:
+        template = "Step {step} is paused in all orders, and waits until somebody resumes it"
     if event.kind == EventKind.STEP_DEFERRED:
         template = _deferral(event)
     return _unknown(event) if template is None else template.format_map(_parts(event, retry_limits, template))

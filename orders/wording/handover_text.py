@@ -70,7 +70,9 @@ def _work(handover: Handover) -> Iterator[list[str]]:
     yield _section("Bulk actions", [_bulk(progress) for progress in handover.actions], "none under way")
     yield _section("Agents held by people", [_agent(agent) for agent in handover.agents], "none")
     yield _section(
-        "Paused by people", pause_lines(handover.pauses), "neither new orders nor any order by itself"
+        "Paused by people",
+        pause_lines(handover.pauses),
+        "neither new orders, nor a step, nor any order by itself",
     )
     yield _waiting(handover.waiting)
 

@@ -49,6 +49,7 @@ def summarise(
         *_of_supervisor(watch),
         *_of_agents(agents),
         *_of_orders(numbers, open_alerts),
+        *_of_pauses(numbers),
     ]
     concerns.sort(key=lambda concern: concern.tone != "bad")
     return HealthSummary(tone=concerns[0].tone if concerns else "good", concerns=concerns)
@@ -58,6 +59,18 @@ def _of_intake(numbers: Overview) -> Iterator[Concern]:
     if (pause := numbers.intake_pause) is not None:
         sentence = f"New orders are refused {until_in_words(pause.until)}: {pause.by} has paused them."
         yield Concern(tone="bad", page="pauses", sentence=sentence)
+
+
+def _of_pauses(numbers: Overview) -> Iterator[Concern]:
+    for step in numbers.paused_steps:
+        waiting = counted(step.orders, "order", most=MOST_COUNTED)
+        verb = "waits" if step.orders == 1 else "wait"
+        sentence = f"The step {step.step} of {step.workflow} is paused; {waiting} {verb} there."
+        yield Concern(tone="warn", page="pauses", place="#steps", sentence=sentence, count=step.orders)
+    if count := numbers.paused_orders:
+        orders = counted(count, "order", most=MOST_COUNTED)
+        sentence = f"{orders} {'is' if count == 1 else 'are'} paused."
+        yield Concern(tone="warn", page="pauses", sentence=sentence, count=count)
 
 
 def _of_supervisor(watch: SupervisorStatus) -> Iterator[Concern]:

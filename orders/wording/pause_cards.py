@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from orders.selectors.desk.incidents import Incident, IncidentKind
 from orders.wording.incident_cards import Card, CardLink, impact_in_words
 from orders.wording.pauses import ends_in_words
-from orders.wording.units import number
+from orders.wording.units import counted, number
 
 PAUSES = (IncidentKind.INTAKE, IncidentKind.PAUSED)
 """The kinds of incidents that this module words."""
@@ -13,7 +13,9 @@ PAUSES = (IncidentKind.INTAKE, IncidentKind.PAUSED)
 
 def pause_card(incident: Incident) -> Card:
     """The card of an incident of one of `PAUSES`."""
-    return _of_orders(incident) if incident.intake is None else _of_intake(incident)
+    if incident.intake is not None:
+        return _of_intake(incident)
+    return _of_orders(incident) if incident.step_pause is None else _of_step(incident)
 
 
 def _of_intake(incident: Incident) -> Card:
@@ -29,6 +31,33 @@ def _of_intake(incident: Incident) -> Card:
         by_itself=f"Orders that were accepted continue. {ends_in_words(pause.until)}",
         links=[CardLink(label="See the pause", page="pauses")],
     )
+
+
+def _of_step(incident: Incident) -> Card:
+    pause, risk = incident.step_pause, incident.at_risk
+    assert pause is not None
+    waiting = f"{counted(risk.orders, 'order')}{' or more' if risk.more else ''}"
+    wait = "waits" if risk.orders == 1 and not risk.more else "wait"
+    orders = [CardLink(label="Show the waiting orders", page="orders", place=_orders_at(pause.step))]
+    return Card(
+        kind=incident.kind,
+        tone="warn",
+        title=f"{pause.by} has paused the step {pause.step} of {pause.workflow}.",
+        since=incident.since,
+        why=f"The reason given is: {pause.reason.rstrip('.')}.",
+        impact=impact_in_words(risk),
+        by_itself=f"{waiting if risk.orders else 'No order'} {wait if risk.orders else 'waits'} there. "
+        f"{ends_in_words(pause.until)}",
+        links=[
+            CardLink(label="See the pause", page="pauses", place="#steps"),
+            *(orders if risk.orders else []),
+        ],
+        at_risk=risk,
+    )
+
+
+def _orders_at(step: str) -> str:
+    return f"?{urlencode({'q': f'paused:{step}'})}"
 
 
 def _of_orders(incident: Incident) -> Card:

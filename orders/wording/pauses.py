@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.pauses import Pauses
-from orders.wording.units import number
+from orders.wording.units import counted, number
 
 
 def until_in_words(until: datetime | None) -> str:
@@ -27,8 +28,13 @@ def pause_lines(pauses: Pauses) -> list[str]:
 def _lines(pauses: Pauses) -> Iterator[str]:
     if pause := pauses.intake:
         yield f"new orders: refused {_who(pause.by, pause.at, pause.until, pause.reason)}"
+    for step in pauses.steps:
+        waiting = counted(step.orders, "order", most=MOST_COUNTED)
+        wait = "waits" if step.orders == 1 else "wait"
+        author = _who(step.by, step.at, step.until, step.reason)
+        yield f"step {step.step} of {step.workflow}: paused {author}; {waiting} {wait} there"
     for order in pauses.first_orders:
-        yield f"order {order.order_id}: {_who(order.by, order.at, order.until, order.reason)}"
+        yield f"order {order.order_id}: paused {_who(order.by, order.at, order.until, order.reason)}"
     if (rest := pauses.orders - len(pauses.first_orders)) > 0:
         yield f"{number(rest)} more orders"
 

@@ -14,6 +14,7 @@ STANDINGS: Mapping[str, Pill] = {
     StandingKind.AT_RISK: Pill("warn", "warning", "at risk"),
     StandingKind.CUSTOMER: Pill("warn", "person", "waiting for customer"),
     StandingKind.DECISION: Pill("warn", "person", "waiting for a decision"),
+    StandingKind.PAUSED: Pill("warn", "pause", "paused"),
     StandingKind.EXTENDED_WAIT: Pill("warn", "retry", "long wait before a retry"),
     StandingKind.RETRYING: Pill("warn", "retry", "retrying"),
     StandingKind.AGENT: Pill("idle", "clock", "waiting for agent"),
@@ -33,6 +34,7 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.AT_RISK: "It will probably miss its complete-by time. Then it is tried again.",
     StandingKind.CUSTOMER: "It is waiting for the customer. There is nothing for you to do.",
     StandingKind.DECISION: "It is waiting for somebody's decision about {agent}.",
+    StandingKind.PAUSED: "An operator has paused {agent} in all orders. It goes on once somebody resumes that step.",
     StandingKind.EXTENDED_WAIT: "{agent} failed several times, so the next attempt follows after a longer wait.",
     StandingKind.RETRYING: "A call to {agent} did not succeed. It is being retried automatically.",
     StandingKind.AGENT: "It is waiting until {agent} can take it. There is nothing for you to do here.",
@@ -73,14 +75,16 @@ def sentence(standing: Standing) -> str:
     return text.format(agent=standing.on or "An agent", then=then)
 
 
+def standing_label(standing: Standing) -> str:
+    """The label of the pill: "retrying", or "paused: create-shipment"."""
+    label = STANDINGS[standing.kind].label
+    return f"{label}: {standing.on}" if standing.kind is StandingKind.PAUSED and standing.on else label
+
+
 def summary(standing: Standing, *, now: datetime, code: str = "") -> str:
     """Says in a few words, for a table, where an order or a step stands. `code` is that of its open alert."""
     detail = _DETAILS.get(standing.kind, _no_detail)(standing, now)
-    label = (
-        f"waiting for {standing.on}"
-        if standing.kind is StandingKind.AGENT
-        else STANDINGS[standing.kind].label
-    )
+    label = f"waiting for {standing.on}" if standing.kind is StandingKind.AGENT else standing_label(standing)
     text = f"{label}{detail}"
     if standing.is_reversed_first:
         text = _of_reversal(standing, text)
@@ -161,6 +165,7 @@ _DETAILS: Mapping[str, Callable[[Standing, datetime], str]] = {
     StandingKind.DECISION: _while_it_lasts,
     StandingKind.ANSWER: _while_it_lasts,
     StandingKind.DELAY: _while_it_lasts,
+    StandingKind.PAUSED: _since,
     StandingKind.EXTENDED_WAIT: _next,
     StandingKind.RETRYING: _retrying,
     StandingKind.AGENT: _for_agent,

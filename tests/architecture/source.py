@@ -14,6 +14,7 @@ ENGINE_MODELS = (
     "orders.models.health",
     "orders.models.figures",
     "orders.models.choices",
+    "orders.models.pauses",
 )
 PACKAGES = ("orders", "sasweb", "sandbox", "examples")
 

@@ -2,10 +2,15 @@
 
 import pytest
 
-from orders.models import AgentRequest, Event, OrderProcess, SubmissionMessage
+from orders.models import AgentRequest, Event, OrderProcess, StepState, SubmissionMessage
+from orders.services.operators.pausing_orders import pause_order, resume_order
+from orders.services.operators.pausing_steps import pause_step, resume_step
 from tests.support.blocked_tables import blocked, end_waits_for, somebody_waits_for
+from tests.support.desk import OLGA
 from tests.support.system import System
 from tests.support.wait import until
+
+SHIPMENT = {"workflow": "fulfil-order", "step": "create-shipment"}
 
 
 @pytest.mark.pattern("S2", "T1", "T6")
@@ -104,4 +109,29 @@ def test_killing_every_role_at_once_repeatedly_loses_no_order(system: System) ->
             process.kill()
     system.start_all()
     assert system.wait_until_ended() == ["processed"] * 45
+    system.check()
+
+
+@pytest.mark.pattern("C1", "C3", "C9")
+def test_a_scheduler_killed_while_a_step_and_an_order_are_paused_is_replaced_by_one_that_starts_neither(
+    system: System,
+) -> None:
+    """F5: the pauses are rows, so no process has to remember them; what is resumed is completed."""
+    held = StepState.objects.filter(name="create-shipment", paused_since__isnull=False)
+    system.start_all("submission", "agents")
+    pause_step(**SHIPMENT, actor=OLGA, reason="wrong labels")
+    doomed = system.start("scheduler")
+    orders = system.place(6)
+    until(lambda: held.count() == 6, what="orders that wait at the paused step")
+    pause_order(order_id=orders[0], actor=OLGA, reason="wrong address")
+    doomed.kill()
+    system.start("scheduler")
+    orders += system.place(1)
+    until(lambda: held.count() == 6, what="the new order beside the five")
+    assert system.ledger("carrier") == [] and "error" not in system.states()
+    resume_step(**SHIPMENT, actor=OLGA)
+    assert system.wait_until_ended(orders[1:]) == ["processed"] * 6
+    assert len(system.ledger("carrier")) == 6
+    resume_order(order_id=orders[0], actor=OLGA)
+    assert system.wait_until_ended(orders) == ["processed"] * 7
     system.check()

@@ -66,6 +66,7 @@ def populate(client: User) -> Mapping[str, list[Any]]:
         "messages/{message_id}": list(StatusMessage.objects.values_list("pk", flat=True)),
         "agents/{name}": ["payments", "instruments"],
         "views/{view_id}": [_view(client), _view(client)],
+        "workflows/{workflow}": ["fulfil-order", LAB.name],
         "approvals/{request_id}": [_asked(), _asked()],
         "bulk-actions/{action_id}": [_bulk_action(orders[-2:]), 2],
         "outbox/{message_id}": _outgoing_messages(),

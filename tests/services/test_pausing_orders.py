@@ -9,7 +9,7 @@ from orders.engine.runtime.sql import run
 from orders.models import OrderProcess, StepState
 from orders.services.act_results import ResultStatus
 from orders.services.audit import Actor
-from orders.services.operators.order_acts import compensate, resubmit, retry_now
+from orders.services.operators.order_acts import compensate, resubmit, retry_now, skip
 from orders.services.operators.pausing_orders import pause_order, resume_order
 from tests.services.operated_orders import OLGA, audited
 from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
@@ -307,3 +307,13 @@ def test_a_scheduler_that_claims_while_an_order_is_resumed_finds_it_afterwards(
     operator.commit()
     scheduler.do(a_scheduler().run_once)
     assert requested_steps(order) == {"mix", "heat-oven"}
+
+
+def test_what_is_done_to_a_step_of_a_paused_order_does_not_say_that_the_order_continues() -> None:
+    order = make_order(**READY)
+    pause(order)
+    result = skip(order_id=order.pk, step="heat-oven", actor=OLGA, reason="the oven is hot")
+    assert result.message == "Skipped heat-oven. The order is paused, and continues once it is resumed."
+    resume(order)
+    result = skip(order_id=order.pk, step="decorate", actor=OLGA, reason="no icing")
+    assert result.message == "Skipped decorate. The order continues."

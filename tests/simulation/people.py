@@ -16,7 +16,7 @@ from orders.engine.runtime.sql import DATABASE_TROUBLE, fetch
 from orders.models import StepState
 from orders.services import customers
 from orders.services.audit import Actor
-from orders.services.operators import agents, editing, order_acts, settling
+from orders.services.operators import agents, editing, order_acts, pausing_orders, pausing_steps, settling
 from orders.services.order_lock import NoSuchOrderError
 from tests.simulation.kernel import Kernel
 from tests.simulation.remotes import RemoteServices
@@ -114,6 +114,8 @@ class People:
             self._edit: 1,
             self._settle: 2,
             self._pause_an_agent: 1,
+            self._pause_a_step: 1,
+            self._pause_an_order: 1,
             self._force_a_circuit: 1,
         }
         while not self.have_left:
@@ -208,11 +210,27 @@ class People:
     def _pause_an_agent(self, _: UUID) -> object:
         agent = self._kernel.chance.choice(["warehouse", "payments", "carrier", "mail"])
         result = agents.pause_agent(agent=agent, actor=OPERATOR, reason="maintenance")
+        self._resume_later(lambda: agents.resume_agent(agent=agent, actor=OPERATOR))
+        return result.status.value
+
+    def _pause_a_step(self, order_id: UUID) -> object:
+        of = {"workflow": "fulfil-order", "step": self._any_step(order_id).name, "actor": OPERATOR}
+        result = pausing_steps.pause_step(**of, reason="it looks wrong")  # type: ignore[arg-type]
+        self._resume_later(lambda: pausing_steps.resume_step(**of))  # type: ignore[arg-type]
+        return result.status.value
+
+    def _pause_an_order(self, order_id: UUID) -> object:
+        result = pausing_orders.pause_order(order_id=order_id, actor=OPERATOR, reason="it looks wrong")
+        self._resume_later(lambda: pausing_orders.resume_order(order_id=order_id, actor=OPERATOR))
+        return result.status.value
+
+    def _resume_later(self, resume: Callable[[], object]) -> None:
+        """Resumes what was paused after a while, however often the database fails."""
         self._kernel.pause(self._kernel.chance.uniform(0.5, 5.0))
         while True:
             try:
-                agents.resume_agent(agent=agent, actor=OPERATOR)
-                return result.status.value
+                resume()
+                return
             except DATABASE_TROUBLE:
                 connection.close()
                 self._kernel.pause(0.5)

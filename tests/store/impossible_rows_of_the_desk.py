@@ -18,6 +18,7 @@ from orders.models import (
     IntakePause,
     OrderFigures,
     SavedView,
+    StepPause,
 )
 from orders.models.figures import AGES, BUCKETS
 from tests.support.factories import ago, ahead, make_order
@@ -65,6 +66,10 @@ def view(**fields: Any) -> None:
     SavedView.objects.create(**{"owner": owner, "name": "late", "query": "promise:late"} | fields)
 
 
+def step_pause(**fields: Any) -> None:
+    StepPause.objects.create(**{"workflow": "cake", "step": "mix", "by": "ada", "reason": "mould", **fields})
+
+
 def two(write: Callable[[], object]) -> Callable[[], object]:
     return lambda: [write() for _ in range(2)]
 
@@ -72,6 +77,18 @@ def two(write: Callable[[], object]) -> Callable[[], object]:
 OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
     ("the_intake_has_one_pause_at_most", "a second pause of the intake", lambda: intake_pause(id=2)),
     ("a_pause_of_the_intake_has_a_reason", "a pause without a reason", lambda: intake_pause(reason="")),
+    ("a_step_has_one_pause_at_most", "a second pause of a step", two(step_pause)),
+    ("a_pause_of_a_step_has_a_reason", "a pause of a step without a reason", lambda: step_pause(reason="")),
+    (
+        "a_pause_of_a_step_ends_after_it_began",
+        "a pause of a step that ends before it began",
+        lambda: step_pause(until=ago(60)),
+    ),
+    (
+        "what_is_paused_is_not_in_flight",
+        "a paused step that is under way",
+        lambda: make_order({"mix": {"state": "running", "paused_since": ago(1)}}),
+    ),
     (
         "a_pause_of_the_intake_ends_after_it_began",
         "a pause that ends before it began",

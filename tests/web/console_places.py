@@ -47,6 +47,7 @@ def make_places() -> dict[str, str]:
         "action_id": action.pk,
         "agent": "kitchen",
         "step": "mix",
+        "workflow": "bake-cake",
         "act": "pause",
         "number": 1,
         "service": "mail",

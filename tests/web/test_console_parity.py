@@ -83,6 +83,8 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "pauses": ("get_pauses",),
     "intake-pause": ("pause_intake",),
     "intake-resume": ("resume_intake",),
+    "step-pause": ("pause_step",),
+    "step-resume": ("resume_step",),
     "deadlines": ("get_deadlines",),
     "force-circuit": ("force_circuit",),
     "unforce-circuit": ("unforce_circuit",),

@@ -46,7 +46,15 @@ OPTIONAL_BODIES = {
     *("resubmit_order", "retry_order", "resume_order", "replay_submission", "preview_order_edit"),
     *("acknowledge_alert_group", "reopen_alert_group"),
     *("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
-    *("unforce_circuit", "retry_outgoing_message", "decline", "withdraw", "resume_intake", "delete_view"),
+    *(
+        "unforce_circuit",
+        "retry_outgoing_message",
+        "decline",
+        "withdraw",
+        "resume_intake",
+        "delete_view",
+        "resume_step",
+    ),
 }
 
 

@@ -197,7 +197,13 @@ def test_the_details_of_an_order_say_what_may_be_done(viewer: APIClient) -> None
     order = in_error()
     body = details(viewer, order.pk)
     assert (body["process"]["state"], body["process"]["standing"]["kind"]) == ("error", "error")
-    assert body["acts"] == ["resubmit_order", "set_order_priority", "edit_order", "compensate_order"]
+    assert body["acts"] == [
+        *("resubmit_order", "set_order_priority", "pause_order", "edit_order"),
+        "compensate_order",
+    ]
+    OrderProcess.objects.filter(pk=order.pk).update(paused_at=ago(60))
+    assert "resume_order" in details(viewer, order.pk)["acts"]
+    assert "pause_order" not in details(viewer, order.pk)["acts"]
     assert (body["alert"]["code"], body["queued"], body["set_aside"]) == ("no_route", None, None)
     step = next(step for step in body["steps"] if step["name"] == "create-shipment")
     assert step["id"] == step_of(order, "create-shipment").pk

@@ -3,6 +3,8 @@
 import pytest
 
 from orders.models import OrderProcess
+from tests.store.test_metrics import collect
+from tests.support.people import api_client, person, token_of
 from tests.support.roles import stored
 from tests.web.conftest import Desk
 from tests.web.console_orders import an_order, in_error
@@ -42,3 +44,23 @@ def test_a_pause_without_a_reason_is_refused_and_none_is_offered_that_cannot_be(
     ended = an_order({}, process_state="compensated", goal="compensate", finished_at=order.created_at)
     assert "pause/" not in client.get(f"/console/orders/{ended.pk}/").content.decode()
     assert "pause/" in client.get(f"/console/orders/{in_error().pk}/").content.decode()
+
+
+def test_the_whole_desk_says_that_an_order_is_paused(desk: Desk) -> None:
+    order, client = under_way(), desk("operator")
+    assert "not counted either" not in client.get("/console/deadlines/").content.decode()
+    client.post(f"/console/orders/{order.pk}/pause/", {"reason": "wrong address"})
+
+    def words(url: str) -> str:
+        return " ".join(client.get(url).content.decode().split())
+
+    assert "1 order that people have" in words("/console/deadlines/")
+    assert "1 order is paused</a>" in words("/console/pauses/")
+    handover = words("/console/handover/?hours=8")
+    assert f"/console/orders/{order.pk}/" in handover and "wrong address" in handover
+    assert collect()["sasweb_orders_paused"] == {(): 1}
+    program = api_client(token_of(person("viewer", "vera")))
+    concerns = program.get("/api/v1/status").json()["concerns"]
+    assert [each["page"] for each in concerns if each["message"] == "1 order is paused."] == ["pauses"]
+    (first,) = program.get("/api/v1/pauses").json()["first_orders"]
+    assert (first["order_id"], first["reason"], first["until"]) == (str(order.pk), "wrong address", None)

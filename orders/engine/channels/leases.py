@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
+from orders.engine.channels.paused_steps import NOT_BEGUN, OF_A_PAUSED_STEP
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, known, rows_of, send
@@ -91,7 +92,8 @@ def claim(
 ) -> list[Lease]:
     """Leases free requests with an id of at least `start`, at most `room` for each agent, higher priority first (A9).
 
-    Requests for operations that this host's agents do not have are left to a newer host (rule 10).
+    Requests for operations that this host's agents do not have are left to a newer host (rule 10). Those of paused
+    steps are left to the schedulers, unless a host has begun them.
 
     Safe with many hosts: the rows are locked with SKIP LOCKED. They are chosen first and then updated by id, because an
     UPDATE whose condition has a LIMIT may take more rows than the limit.
@@ -126,6 +128,7 @@ def send_claim(
                           AND lapses < {SUSPECT_LAPSES}
                           AND (agent <> ALL(%(picky)s::text[]) OR agent || '/' || operation = ANY(%(offers)s::text[]))
                           AND complete_by > clock_timestamp()
+                          AND NOT ({NOT_BEGUN} AND {OF_A_PAUSED_STEP})
                         ORDER BY priority DESC, id
                         LIMIT agents.room
                           FOR UPDATE SKIP LOCKED

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.engine.channels.paused_steps import OF_A_PAUSED_STEP
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import array, send
 from orders.vocabulary import ReplyOutcome
@@ -180,6 +181,18 @@ def hand_back_of(order_id: UUID, *, by: str) -> int:
     """
     own = "AND order_id = %(order_id)s AND NOT compensates ORDER BY id"
     return run(_HAND_BACK.format(which=own), {"order_id": order_id, **_deferred(PAUSED, by)})
+
+
+def hand_back_paused(limit: int, *, by: str, start: int = 0) -> int:
+    """Answers up to `limit` requests of paused steps that no agent host has begun, as `hand_back_unclaimed` does."""
+    which = f"""
+               AND id >= %(start)s
+               AND {OF_A_PAUSED_STEP}
+             ORDER BY id
+             LIMIT %(limit)s
+    """
+    values = {"start": start, "limit": limit, **_deferred(PAUSED, by)}
+    return run(_HAND_BACK.format(which=which), values)
 
 
 def _deferred(cause: Mapping[str, str], by: str) -> dict[str, str]:

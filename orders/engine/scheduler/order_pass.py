@@ -68,6 +68,7 @@ class OrderPass(PausedOrder):
             if dispatch.is_retry(step, self.row.goal)
             and (step.complete_by is None or step.state == StepStatus.AWAITING)
             and step.state not in FINISHED
+            and not self._is_held(step)
         ]
 
     def recallable(self) -> list[StepRow]:
@@ -103,13 +104,16 @@ class OrderPass(PausedOrder):
         """Decides what comes next. An order that has ended, is past its complete-by time (C8) or is paused starts
         nothing.
 
-        A step for which `take_credit` has no credit waits for its agent.
+        A step for which `take_credit` has no credit waits for its agent, and one that is paused until it is resumed.
         """
         self._advance(now, take_credit)
         if self.row.process_state in ENDED or self._is_open(now):
             for step in list(self.steps.values()):
                 if step.waiting_since is not None and step.name not in self._waits:
                     self.steps[step.name] = step._replace(waiting_since=None, wanted_since=None)
+            for step in list(self.steps.values()):
+                if step.paused_since is not None and step.name not in self._held:
+                    self.steps[step.name] = step._replace(paused_since=None)
 
     def _advance(self, now: datetime, take_credit: dispatch.TakeCredit) -> None:
         if self._failed_compensation is not None and self.row.process_state not in ENDED:
@@ -201,6 +205,9 @@ class OrderPass(PausedOrder):
                     return
                 waits.append(parking.parked_until(waiting, now))
                 continue
+            if self._is_held(step):
+                waits.append(self._hold_back(step, now))
+                continue
             wanted_since = step.wanted_since or now
             due = wanted_since + timedelta(seconds=declared.patience)
             error = dispatch.key_expiry_error(step, declared, self.row.goal, now)
@@ -277,6 +284,7 @@ class OrderPass(PausedOrder):
         self.steps[step.name] = failed
         self._next = None
         self._waits.clear()
+        self._held.clear()
         self._note(EventKind.STEP_GIVEN_UP, step, error=error)
         if step.goes_back(self.row.goal):
             self._failed_compensation = failed

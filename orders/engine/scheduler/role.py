@@ -36,6 +36,7 @@ from orders.engine.scheduler.order_claims import OrderClaims
 from orders.engine.scheduler.order_pass import OrderPass
 from orders.engine.scheduler.progress import ENDED
 from orders.engine.scheduler.workload import Gatherer, Page, Workload
+from orders.engine.state_store.pauses import PausedSteps
 from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
 
 log = structlog.get_logger()
@@ -94,8 +95,10 @@ class Scheduler:
         protect; the steps of orders that are new to the pass; all that is written, and the commit."""
         self._admission.check()
         with state_store.reporting_conflicts(), pipelined_transaction():
-            now, page, credit = self._look(scope)
+            now, page, credit, paused = self._look(scope)
             workload = self._gather(scope, now, page, credit)
+            for order in workload.orders:
+                order.paused_steps = paused.get(order.row.workflow, {})
             recalled = self._decide(workload, credit, now)
             self._write(workload, credit)
             charge_credit(credit, rules=self._config.breaker, now=now)
@@ -117,18 +120,19 @@ class Scheduler:
             },
         )
 
-    def _look(self, scope: Scope) -> tuple[datetime, Page, Credit]:
-        """Reads the time, the next replies, which are locked, and what may be dispatched."""
+    def _look(self, scope: Scope) -> tuple[datetime, Page, Credit, PausedSteps]:
+        """Reads the time, the next replies, which are locked, what may be dispatched, and which steps are paused."""
         marks = [self._requests.send_refresh(), self._replies.send_refresh()]
         viewpoint = Viewpoint(self._config.instance, self._requests.start)
         supplied = send_supplies(self._agents, counted_for=viewpoint)
+        paused = state_store.send_paused_steps()
         most = self._config.batch if scope.only is None else 0
         page = replies.send_peek(most, start=self._replies.start)
         now, supplies = supplied.result()
         for mark in marks:
             mark.result()
         credit = credit_of(supplies, counted_for=viewpoint, rules=self._config.breaker, now=now)
-        return now, page.result(), credit
+        return now, page.result(), credit, paused.result()
 
     def _decide(self, workload: Workload, credit: Credit, now: datetime) -> int:
         """Decides what becomes of each order. Returns how many requests were recalled."""
@@ -192,7 +196,7 @@ class Scheduler:
         wake(*(topic for topic, is_due in topics.items() if is_due))
 
     def _tidy_up(self) -> bool:
-        """Does what is not urgent; returns whether there are new replies. An error is logged, and costs no pass."""
+        """Does what is not urgent; returns whether there is something to do. An error is logged, and costs no pass."""
         began = time.monotonic()
         try:
             has_replies = self._tidy(self._tidying.size)
@@ -205,8 +209,9 @@ class Scheduler:
         return has_replies
 
     def _tidy(self, limit: int) -> bool:
-        """Hands back requests that no agent host has claimed, posts status messages for the supervisor, and deletes
-        replies to orders that are gone.
+        """Hands back requests that no agent host has claimed, or whose steps are paused, lets the orders of steps go
+        on that are paused no more, posts status messages for the supervisor, and deletes replies to orders that are
+        gone.
 
         The supervisor never touches a channel (V5), so a scheduler reports the orders that it has put into Error.
         """
@@ -214,12 +219,16 @@ class Scheduler:
             handed_back = requests.hand_back_unclaimed(
                 limit, by=self._config.instance, start=self._requests.start
             )
+            handed_back += requests.hand_back_paused(
+                limit, by=self._config.instance, start=self._requests.start
+            )
+            released = state_store.release_held(limit)
             replies.delete_orphans(start=self._replies.start)
             rows = state_store.unannounced(limit, self.workflows())
             state_store.write_processes([row._replace(announced=True) for row in rows])
             status.post(self._failures(rows))
             wake(*([Topic.PROGRESS] if rows else []))
-        return handed_back > 0
+        return handed_back + released > 0
 
     def _failures(self, rows: Iterable[ProcessRow]) -> list[status.Status]:
         """What tells the applications of these orders that they are in Error, and why."""

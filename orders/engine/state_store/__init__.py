@@ -20,6 +20,7 @@ from orders.engine.state_store.claims import (
 )
 from orders.engine.state_store.edits import NewRequest, requests_of, reverse_first, rewrite_requests
 from orders.engine.state_store.events import last_call_failures, record_events
+from orders.engine.state_store.pauses import paused_steps, release_held, send_paused_steps
 from orders.engine.state_store.reads import (
     compensation_reasons,
     known_orders,
@@ -58,7 +59,9 @@ __all__ = [
     "lock",
     "lock_one",
     "overdue",
+    "paused_steps",
     "record_events",
+    "release_held",
     "reporting_conflicts",
     "request_of",
     "requests_of",
@@ -66,6 +69,7 @@ __all__ = [
     "rewrite_requests",
     "send_claim",
     "send_lock",
+    "send_paused_steps",
     "send_step_writes",
     "send_steps_of",
     "steps_of",

@@ -73,6 +73,7 @@ STEP_COLUMNS = {
     **dict.fromkeys(("state", "outcome"), "text"),
     **dict.fromkeys(("attempt", "answered", "generation", "compensation_generation"), "int"),
     **dict.fromkeys(("complete_by", "settles_at", "not_before", "waiting_since"), "timestamptz"),
+    "paused_since": "timestamptz",
     **dict.fromkeys(("sent_at", "wanted_since", "compensation_sent_at", "awaits_until"), "timestamptz"),
     **dict.fromkeys(("failure_count", "compensation_failure_count", "extended_waits"), "int"),
     **dict.fromkeys(("error", "awaits", "next_request"), "jsonb"),
@@ -133,12 +134,12 @@ def _update_of(columns: tuple[str, ...]) -> str:
 
 
 def stop_waiting(order_ids: Collection[UUID]) -> None:
-    """Ends the wait of these orders' steps for their agents."""
+    """Ends the wait of these orders' steps for their agents, or for the end of their pauses."""
     send(
         """
         UPDATE orders_stepstate
-           SET waiting_since = NULL, wanted_since = NULL
-         WHERE order_id = ANY(%s) AND waiting_since IS NOT NULL
+           SET waiting_since = NULL, wanted_since = NULL, paused_since = NULL
+         WHERE order_id = ANY(%s) AND (waiting_since IS NOT NULL OR paused_since IS NOT NULL)
         """,
         [list(order_ids)],
     )

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
@@ -29,10 +29,20 @@ from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
 from orders.engine.runtime.text import strict_json
 from orders.engine.runtime.whole_reads import WholeReads
+from orders.engine.state_store.pauses import PausedSteps
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.engine.supervisor.explanations import error_of, explain
-from orders.engine.supervisor.finding import Finding, has_overrun, in_error, is_late
+from orders.engine.supervisor.finding import (
+    Finding,
+    back_to_pending,
+    ends_of_waits,
+    has_overrun,
+    in_error,
+    is_held_up,
+    is_late,
+    is_paused,
+)
 from orders.engine.supervisor.remedies import Ruling, rule_on, rule_on_wait
 from orders.engine.supervisor.version_watch import VersionWatch
 from orders.engine.waits import asks_to_compensate
@@ -172,7 +182,8 @@ class Supervisor:
             scope.touched.extend(row.order_id for row in rows)
             steps = state_store.steps_of(scope.touched)
             unavailable = unavailable_agents(self._agents, now) if rows else {}
-            findings = [self._examine(row, steps[row.order_id], now, unavailable) for row in rows]
+            paused = state_store.paused_steps() if rows else {}
+            findings = [self._examine(row, steps[row.order_id], now, unavailable, paused) for row in rows]
             explain(findings)
             self._write(findings)
         self._overdue.confirm()
@@ -194,7 +205,12 @@ class Supervisor:
         return self._overdue.read(look, limit=scope.limit, now=now)
 
     def _examine(
-        self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]
+        self,
+        row: ProcessRow,
+        steps: Iterable[StepRow],
+        now: datetime,
+        unavailable: Collection[str],
+        paused_steps: PausedSteps,
     ) -> Finding:
         """Decides about each overdue step of an order, and about the order itself."""
         finding = Finding(row=row, workflow=self.workflows()[row.workflow, row.version])
@@ -203,29 +219,25 @@ class Supervisor:
             if finding.workflow.step_of(step.name).waits_for is not None:
                 self._examine_wait(finding, step)
                 continue
-            # What was handed back and is in flight counts, as the agent works for others; of a paused order, nothing.
+            # What was handed back and is in flight counts, as the agent works for others; of what is paused, nothing.
             counts = step.agent not in unavailable or step.answered == step.attempt
-            self._examine_step(finding, step, now, counts and row.paused_at is None)
+            self._examine_step(finding, step, now, counts and not is_paused(step, row, paused_steps))
         if finding.row.goal != row.goal:
             # The remedy of one step is to compensate the order, which also covers the failures of the others.
             finding.failed = None
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding
-        if (overran := has_overrun(row, now)) and row.paused_at is None:
+        if (overran := has_overrun(row, now)) and not is_held_up(row, steps, paused_steps):
             row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
             finding.events.append(self._event(row, EventKind.ORDER_OVERRAN, None, overruns=row.overruns))
             if row.overruns >= self._config.rules.threshold and finding.failed is None:
                 finding.failed = (AlertKind.ORDER_OVERRAN, None)
         if finding.failed is not None:
             finding.row = in_error(row)
-            finding.writes += [
-                StepWrite(step._replace(waiting_since=None), step.attempt)
-                for step in steps
-                if step.waiting_since is not None and step not in overdue
-            ]
+            finding.writes += ends_of_waits(step for step in steps if step not in overdue)
         elif overdue or overran:
-            finding.row = self._back_to_pending(finding, row, now)
+            finding.row = back_to_pending(finding, row, now)
         return finding
 
     def _examine_step(self, finding: Finding, step: StepRow, now: datetime, is_available: bool) -> None:
@@ -284,17 +296,6 @@ class Supervisor:
         if finding.row.process_state != ProcessState.ERROR:
             finding.row = finding.row._replace(goal=Goal.COMPENSATE)
             finding.events.append(self._event(finding.row, EventKind.COMPENSATION_REQUESTED, step, why=why))
-
-    def _back_to_pending(self, finding: Finding, row: ProcessRow, now: datetime) -> ProcessRow:
-        """The process free and Pending, with a new complete-by, due when its first wait is over (V2)."""
-        waits = [write.step.not_before for write in finding.writes]
-        if row.not_before is not None:
-            waits.append(row.not_before)
-        not_before = None if any(wait is None for wait in waits) else min(filter(None, waits), default=None)
-        complete_by = max(now, not_before or now) + timedelta(seconds=finding.workflow.complete_by)
-        return row._replace(
-            process_state=ProcessState.PENDING, locked_by=None, complete_by=complete_by, not_before=not_before
-        )
 
     def _write(self, findings: list[Finding]) -> None:
         opened = []

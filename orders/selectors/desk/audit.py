@@ -35,6 +35,7 @@ TARGETS = (
     "handover",
     "intake",
     "view",
+    "step",
     ACCOUNT,
 )
 """The kinds of targets."""

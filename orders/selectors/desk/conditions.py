@@ -12,7 +12,7 @@ from orders.engine.branches import SEPARATOR
 from orders.models import AgentRequest, Alert, Order, StepState
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.query_fields import ANYTHING, STANDINGS, YES
+from orders.selectors.desk.query_fields import ANYTHING, NO, STANDINGS, YES
 from orders.selectors.desk.query_values import Range, read_ages, read_numbers, read_times, read_until
 from orders.selectors.desk.standing import StandingKind
 from orders.vocabulary import Goal, ProcessState, StepStatus
@@ -162,8 +162,7 @@ def _of(condition: Condition, state: str, now: datetime) -> Q | None:
             by = Coalesce(OuterRef("finished_at"), Value(now, DateTimeField()))
             return Q(Exists(Order.objects.filter(pk=OuterRef("order_id"), promised_by__lt=by)))
         case "paused":
-            is_paused = Q(paused_at__isnull=False) & (Q(paused_until__isnull=True) | Q(paused_until__gt=now))
-            return _any(is_paused if value == YES else ~is_paused for value in values)
+            return _any(_paused(value, now) for value in values)
         case "standing" if all(kind in STATE_OF for kind in standings_of(condition)):
             of = [STATE_OF[kind] for kind in standings_of(condition)]
             return _any(Q(process_state=process_state, goal=goal) for process_state, goal in of)
@@ -219,16 +218,30 @@ def _current_steps(conditions: Sequence[Condition], state: str) -> QuerySet[Step
     else:
         begun = (StepStatus.RUNNING, StepStatus.AWAITING, StepStatus.COMPENSATING, StepStatus.FAILED)
         has_begun = Q(state__in=begun) | Q(state=StepStatus.NOT_STARTED, attempt__gt=0)
-        steps = steps.filter(has_begun | Q(waiting_since__isnull=False))
+        waits = Q(waiting_since__isnull=False) | Q(paused_since__isnull=False)
+        steps = steps.filter(has_begun | waits)
     for condition in conditions:
         if condition.name == "step":
-            named = (Q(name=name) | Q(name__startswith=f"{name}{SEPARATOR}") for name in condition.values)
-            steps = steps.filter(_any(named))
+            steps = steps.filter(_any(map(_named, condition.values)))
         elif condition.name == "agent":
             steps = steps.filter(agent__in=condition.values)
         else:
             steps = steps.filter(agent__in=condition.values, waiting_since__isnull=False)
     return steps
+
+
+def _named(step: str) -> Q:
+    """The steps of this name, and its items."""
+    return Q(name=step) | Q(name__startswith=f"{step}{SEPARATOR}")
+
+
+def _paused(value: str, now: datetime) -> Q:
+    """Orders that are paused by themselves or not, or that wait because this step is paused."""
+    if value not in (YES, NO):
+        steps = StepState.objects.filter(process_id=OuterRef("order_id"), paused_since__isnull=False)
+        return Q(Exists(steps.filter(_named(value))))
+    is_paused = Q(paused_at__isnull=False) & (Q(paused_until__isnull=True) | Q(paused_until__gt=now))
+    return is_paused if value == YES else ~is_paused
 
 
 def narrowed(order_filter: OrderFilter) -> Q:
@@ -241,6 +254,8 @@ def narrowed(order_filter: OrderFilter) -> Q:
     if kind == StandingKind.AGENT:
         requests = AgentRequest.objects.filter(order_id=OuterRef("order_id"))
         return Q(Exists(steps.filter(waiting_since__isnull=False))) | Q(Exists(requests))
+    if kind == StandingKind.PAUSED:
+        return Q(Exists(steps.filter(paused_since__isnull=False)))
     if kind == StandingKind.CUSTOMER:
         return Q(Exists(steps.filter(state=StepStatus.FAILED, not_before__isnull=False)))
     if kind in (StandingKind.DECISION, StandingKind.ANSWER, StandingKind.DELAY):

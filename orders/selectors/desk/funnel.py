@@ -56,12 +56,16 @@ def _here(now: datetime) -> Mapping[tuple[str, int, str], tuple[int, float, floa
                    LATERAL (SELECT order_id, name, wanted_since, waiting_since FROM orders_stepstate
                              WHERE waiting_since IS NOT NULL AND agent = known.agent LIMIT %(most)s) AS waits
             UNION ALL
+            (SELECT order_id, name, paused_since, false FROM orders_stepstate
+              WHERE paused_since IS NOT NULL ORDER BY paused_since LIMIT %(most)s)
+            UNION ALL
             SELECT s.order_id, s.name, s.started_at, false
               FROM (SELECT order_id FROM orders_orderprocess
                      WHERE process_state IN ('pending', 'processing') AND not_before IS NOT NULL
                      ORDER BY not_before LIMIT %(most)s) AS later
               JOIN orders_stepstate AS s ON s.order_id = later.order_id
                AND s.not_before > %(now)s AND s.waiting_since IS NULL AND s.complete_by IS NULL
+               AND s.paused_since IS NULL
             UNION ALL
             SELECT s.order_id, s.name, s.started_at, true
               FROM (SELECT order_id FROM orders_orderprocess WHERE process_state = 'error'

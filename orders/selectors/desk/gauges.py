@@ -11,7 +11,7 @@ from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.decisions import count_open_decisions
 from orders.selectors.desk.overview import recent_counts
-from orders.selectors.desk.pauses import count_paused_orders
+from orders.selectors.desk.pauses import PausedStep, count_paused_orders, paused_steps
 from orders.selectors.desk.processes import RoleStatus, role_statuses
 from orders.selectors.desk.queues import Queue, QueueName, queues
 from orders.selectors.desk.set_aside import count_set_aside
@@ -48,10 +48,11 @@ class Gauges:
     bulk_orders: int
     intake_paused: bool
     paused_orders: int
+    paused_steps: Sequence[PausedStep]
 
 
 def read_gauges(*, now: datetime) -> Gauges:
-    """The system now. Twenty-two statements, each by an index."""
+    """The system now. Twenty-four statements, each by an index."""
     agents, waiting, watch = agent_statuses(now=now), queues(now=now), supervisor_status(now=now)
     counts = _counts(now)
     return Gauges(
@@ -76,6 +77,7 @@ def read_gauges(*, now: datetime) -> Gauges:
         bulk_orders=counts["bulk orders"],
         intake_paused=read_pause() is not None,
         paused_orders=count_paused_orders(now=now),
+        paused_steps=paused_steps(now=now),
     )
 
 

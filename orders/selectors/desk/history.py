@@ -97,6 +97,7 @@ class _Order:
     stopped: bool = False
     ended: bool = False
     paused: bool = False
+    held: set[str] = field(default_factory=set)
     compensating: bool = False
     unanswered: set[str] = field(default_factory=set)
     in_flight: dict[str, str] = field(default_factory=dict)
@@ -110,6 +111,7 @@ class _Order:
         self.given_up.discard(event.step)
         if event.kind not in CALLS:
             self.for_agents.pop(event.step, None)
+            self.held.discard(event.step)
             if event.kind not in (EventKind.HURRIED, EventKind.REPLY_IGNORED):
                 self.awaited.pop(event.step, None)
         match event.kind:
@@ -123,7 +125,9 @@ class _Order:
                 self.stopped = self.ended = False
                 self.paused = self.paused and event.kind == EventKind.RESUBMITTED
                 self.compensating |= event.kind == EventKind.COMPENSATION_REQUESTED
-                self.waits = {}
+                self.waits, self.held = {}, set()
+            case EventKind.PAUSED if event.step:
+                self.held.add(event.step)
             case EventKind.PAUSED | EventKind.RESUMED:
                 self.paused = event.kind == EventKind.PAUSED
             case EventKind.PAID_AGAIN | EventKind.HURRIED:
@@ -174,7 +178,7 @@ class _Order:
             return Cause.COMPLETE_BY, " and ".join(sorted(self.given_up)), None
         if self.in_flight:
             return Cause.AGENTS, " and ".join(sorted(set(self.in_flight.values()))), None
-        if self.paused:
+        if self.paused or self.held:
             return Cause.OPERATOR, "", None
         if self.for_agents:
             return Cause.UNAVAILABLE, " and ".join(sorted(set(self.for_agents.values()))), None

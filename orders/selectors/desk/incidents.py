@@ -11,7 +11,7 @@ from typing import Any
 
 from orders.business.intake_pause import read_pause
 from orders.engine.runtime.sql import fetch
-from orders.models import IntakePause
+from orders.models import IntakePause, StepPause
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
 from orders.selectors.desk.snoozes import snooze_of
@@ -70,6 +70,19 @@ _PAUSED = f"""
 """
 
 
+_AT_PAUSED_STEPS = f"""
+    SELECT held.pause, coalesce(o.currency, ''), count(*), coalesce(sum(o.total), 0)::bigint, {_PROMISED}
+      FROM (SELECT DISTINCT pause.id AS pause, p.order_id
+              FROM (SELECT order_id, split_part(name, ':', 1) AS step FROM orders_stepstate
+                     WHERE paused_since IS NOT NULL ORDER BY paused_since LIMIT %(most)s) AS s
+              JOIN orders_orderprocess AS p
+                ON p.order_id = s.order_id AND p.process_state IN ('pending', 'processing')
+              JOIN orders_steppause AS pause ON pause.workflow = p.workflow AND pause.step = s.step) AS held
+      LEFT JOIN orders_order AS o ON o.id = held.order_id
+     GROUP BY held.pause, coalesce(o.currency, '')
+"""
+
+
 class IncidentKind(StrEnum):
     """What kind of thing is wrong, the most urgent first."""
 
@@ -88,7 +101,7 @@ class IncidentKind(StrEnum):
     DECISION = "decision"
     """Orders that wait for a person's decision past its time."""
     PAUSED = "paused"
-    """Orders that an operator has paused."""
+    """Orders that an operator has paused, and steps that are paused in all orders."""
 
 
 ORDER = tuple(IncidentKind)
@@ -114,9 +127,8 @@ NO_RISK = AtRisk()
 class Incident:
     """One thing that is wrong, `since` a time if that is known.
 
-    It is about the pause of the `intake`, a group of open `alerts`, an `agent`, the `supervisor`, decisions, or paused
-    orders. If orders will be
-    late, it is about both the alerts and the agent that the orders wait for.
+    It is about the pause of the `intake` or of a step, a group of open `alerts`, an `agent`, the `supervisor`,
+    decisions, or paused orders. If orders will be late, it is about both the alerts and the agent that they wait for.
     """
 
     kind: IncidentKind
@@ -126,12 +138,13 @@ class Incident:
     agent: AgentStatus | None = None
     supervisor: SupervisorStatus | None = None
     intake: IntakePause | None = None
+    step_pause: StepPause | None = None
 
 
 def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: datetime) -> Sequence[Incident]:
     """What is wrong now, in the order of `IncidentKind`, and the most money first.
 
-    Seven statements. `agents` and `watch` have been read already.
+    Nine statements. `agents` and `watch` have been read already.
     """
     groups = [alerts for alerts in open_groups(now=now) if not _is_snoozed(alerts, now)][:MOST_GROUPS]
     troubled = [agent for agent in agents if _is_troubled(agent)]
@@ -142,6 +155,7 @@ def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: da
         *_of_agents(troubled, groups, now),
         *_of_rows(IncidentKind.DECISION, _LATE_DECISIONS, now),
         *_of_rows(IncidentKind.PAUSED, _PAUSED, now),
+        *_of_steps(now),
     ]
     return sorted(unsorted, key=_urgency)
 
@@ -166,6 +180,18 @@ def _is_incident(agent: AgentStatus | None) -> bool:
 def _of_intake() -> Iterator[Incident]:
     if (pause := read_pause()) is not None:
         yield Incident(kind=IncidentKind.INTAKE, since=pause.at, intake=pause)
+
+
+def _of_steps(now: datetime) -> Iterator[Incident]:
+    """The paused steps, each with the orders that wait because of that."""
+    pauses = list(StepPause.objects.exclude(until__lte=now).order_by("at"))
+    rows = fetch(_AT_PAUSED_STEPS, {"most": MOST_ORDERS + 1, "soon": now + SOON}) if pauses else []
+    risks = _risks(rows)
+    for pause in pauses:
+        risk = risks.get(pause.pk, NO_RISK)
+        if sum(orders for _, _, orders, _, _ in rows) > MOST_ORDERS:
+            risk = AtRisk(orders=risk.orders, money=risk.money, promises=risk.promises, more=True)
+        yield Incident(kind=IncidentKind.PAUSED, since=pause.at, at_risk=risk, step_pause=pause)
 
 
 def _of_supervisor(watch: SupervisorStatus) -> Iterator[Incident]:

@@ -14,7 +14,7 @@ from orders.engine.branches import declared_name
 from orders.models import AlertGroup, ArchivedOrder, Circuit, StepState, WorkflowDefinition
 from orders.selectors.desk.named import MOST_SKUS
 from orders.selectors.desk.query import Condition, Query, QueryError, parse
-from orders.selectors.desk.query_fields import ANYTHING, meant
+from orders.selectors.desk.query_fields import ANYTHING, NO, YES, meant
 from orders.selectors.desk.sought import skus_like
 
 NEWEST_STEPS = 400
@@ -136,6 +136,7 @@ KNOWN: Mapping[str, Callable[[], set[str]]] = {
     "step": steps,
     "agent": agents,
     "waiting": lambda: {*agents(), ANYTHING},
+    "paused": lambda: {*steps(), YES, NO},
     "workflow": workflows,
     "error": codes,
     "owner": owners,
@@ -146,6 +147,7 @@ WHAT: Mapping[str, str] = {
     "step": "no step is called",
     "agent": "no agent is called",
     "waiting": "no agent is called",
+    "paused": "no step is called",
     "workflow": "no workflow is called",
     "error": "no alert has had the code",
     "owner": "no operator is called",

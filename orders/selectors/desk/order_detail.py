@@ -181,7 +181,9 @@ def _pause(process: OrderProcess, events: Sequence[EventFacts], now: datetime) -
     since, until = process.paused_at, process.paused_until
     if since is None or not is_paused(since, until, now):
         return None
-    event = next((event for event in reversed(events) if event.kind == EventKind.PAUSED), None)
+    event = next(
+        (event for event in reversed(events) if event.kind == EventKind.PAUSED and not event.step), None
+    )
     reason = str(event.detail.get("reason", "")) if event else ""
     return Pause(since=since, until=until, by=event.actor_name if event else "", reason=reason)
 

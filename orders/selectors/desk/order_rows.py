@@ -257,6 +257,7 @@ def _step(
         asked_at=request["posted_at"] if outstanding else None,
         waiting_since=row.waiting_since,
         wanted_since=row.wanted_since,
+        paused_since=row.paused_since,
         awaits=(row.awaits or {}).get("kind", ""),
         is_reversed_first=row.is_reversed_first,
         held_by=request["leased_by"] if outstanding and leased_until and now and leased_until > now else None,

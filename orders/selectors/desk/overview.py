@@ -15,6 +15,7 @@ from orders.models import IntakePause, SubmissionMessage
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.figures import last_hour
+from orders.selectors.desk.pauses import PausedStep, count_paused_orders, paused_steps
 from orders.selectors.desk.set_aside import count_set_aside
 from orders.vocabulary import ProcessState
 
@@ -44,7 +45,7 @@ class Overview:
     `oldest_pending` is the age of the oldest order that waits, for whatever reason; `oldest_ready` is the longest time
     that an order has waited only for a scheduler. `processed` and `compensated` are of the last 24 hours.
     `per_minute` is how many were processed in each of the last ten minutes, on average. `intake_pause` says that new
-    orders are refused.
+    orders are refused, and `paused_orders` and `paused_steps` what else operators hold back.
     """
 
     pending: int
@@ -61,10 +62,12 @@ class Overview:
     done: TimeToDone
     groups: Sequence[OpenAlerts]
     intake_pause: IntakePause | None = None
+    paused_orders: int = 0
+    paused_steps: Sequence[PausedStep] = ()
 
 
 def overview(*, now: datetime) -> Overview:
-    """The figures of the overview. Twelve statements, each by an index."""
+    """The figures of the overview. Fifteen statements, each by an index."""
     counts = recent_counts(now=now, within=timedelta(hours=24))
     return Overview(
         pending=counts[ProcessState.PENDING],
@@ -81,6 +84,8 @@ def overview(*, now: datetime) -> Overview:
         done=_time_to_done(now),
         groups=_largest_groups(now),
         intake_pause=read_pause(),
+        paused_orders=count_paused_orders(now=now),
+        paused_steps=paused_steps(now=now),
     )
 
 

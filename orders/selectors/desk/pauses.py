@@ -1,13 +1,15 @@
-"""What operators have paused, beside agents: the intake of new orders, and single orders."""
+"""What operators have paused, beside agents: the intake of new orders, steps of workflows, and single orders."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from orders.business.intake_pause import read_pause
-from orders.models import IntakePause, OrderProcess
-from orders.selectors.desk.bounds import bounded_count
+from orders.business.registry import workflows
+from orders.engine.runtime.sql import fetch
+from orders.models import IntakePause, OrderProcess, StepPause
+from orders.selectors.desk.bounds import MOST_COUNTED, bounded_count
 from orders.selectors.desk.last_acts import LastAct, last_acts
 
 SHOWN = 10
@@ -25,23 +27,98 @@ class PausedOrder:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PausedStep:
+    """A step that is paused in all orders of its workflow, and how many of them wait because of that, counted as in
+    `count_held`."""
+
+    workflow: str
+    step: str
+    at: datetime
+    until: datetime | None
+    by: str
+    reason: str
+    orders: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pauses:
-    """The pause of the intake; how many orders are paused by themselves, counted up to `MOST_COUNTED` + 1; and the
-    `SHOWN` of these that were paused first."""
+    """The pause of the intake; the paused steps; how many orders are paused by themselves, counted up to
+    `MOST_COUNTED` + 1; and the `SHOWN` of these that were paused first."""
 
     intake: IntakePause | None
+    steps: Sequence[PausedStep]
     orders: int
     first_orders: Sequence[PausedOrder] = ()
 
     @property
+    def waiting(self) -> int:
+        """How many orders wait because they, or their steps, are paused."""
+        return self.orders + sum(step.orders for step in self.steps)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is paused."""
-        return self.intake is None and not self.orders
+        return self.intake is None and not self.orders and not self.steps
 
 
 def read_pauses(*, now: datetime) -> Pauses:
-    """What is paused now. Four statements."""
-    return Pauses(intake=read_pause(), orders=count_paused_orders(now=now), first_orders=_first_orders(now))
+    """What is paused now. Six statements."""
+    return Pauses(
+        intake=read_pause(),
+        steps=paused_steps(now=now),
+        orders=count_paused_orders(now=now),
+        first_orders=_first_orders(now),
+    )
+
+
+def paused_steps(*, now: datetime) -> list[PausedStep]:
+    """The steps that are paused now, by workflow and name. Two statements."""
+    rows = list(StepPause.objects.exclude(until__lte=now).order_by("workflow", "step"))
+    counts = count_held() if rows else {}
+    return [
+        PausedStep(
+            workflow=row.workflow,
+            step=row.step,
+            at=row.at,
+            until=row.until,
+            by=row.by,
+            reason=row.reason,
+            orders=counts.get((row.workflow, row.step), 0),
+        )
+        for row in rows
+    ]
+
+
+def count_held() -> Mapping[tuple[str, str], int]:
+    """How many orders wait at each paused step, among the first `MOST_COUNTED` + 1 waits. One statement."""
+    rows = fetch(
+        """
+        SELECT p.workflow, s.step, count(DISTINCT p.order_id)
+          FROM (SELECT order_id, split_part(name, ':', 1) AS step FROM orders_stepstate
+                 WHERE paused_since IS NOT NULL ORDER BY paused_since LIMIT %s) AS s
+          JOIN orders_orderprocess AS p
+            ON p.order_id = s.order_id AND p.process_state IN ('pending', 'processing')
+         GROUP BY 1, 2
+        """,
+        [MOST_COUNTED + 1],
+    )
+    return {(workflow, step): count for workflow, step, count in rows}
+
+
+def step_exists(workflow: str, step: str) -> bool:
+    """Whether a workflow of this release has this step. No statement."""
+    return any(each.name == workflow and step in each.by_name for each in workflows().values())
+
+
+def steps_to_pause() -> list[tuple[str, str, str]]:
+    """The steps that can be paused, each with its workflow and its agent: those that call one. No statement."""
+    steps = {
+        (workflow.name, step.name): step.agent
+        for workflow in workflows().values()
+        for step in workflow.steps
+        if step.waits_for is None
+    }
+    return [(workflow, step, agent) for (workflow, step), agent in steps.items()]
 
 
 def count_paused_orders(*, now: datetime) -> int:

@@ -97,6 +97,10 @@ def _waiting(value: str) -> str:
     return ANYTHING if value == "1" else value
 
 
+def _paused(value: str) -> str:
+    return value.lower() if value.lower() in (YES, NO) else value
+
+
 FIELDS: Mapping[str, Field] = {
     "state": _choice("in this state", "state:error", [state.value for state in ProcessState]),
     "standing": _choice("that stand here", "standing:retrying", list(STANDINGS)),
@@ -135,7 +139,11 @@ FIELDS: Mapping[str, Field] = {
         help="with this attribute of their kind", example="attribute:method=xrd", read=_attribute
     ),
     "id": Field(help="with this ID, its end or its beginning", example="id:3f9a01bc", read=_id),
-    "paused": _choice("that an operator has paused, or not", "paused:yes", [YES, NO]),
+    "paused": Field(
+        help="that an operator has paused, or not, or that wait because this step is paused",
+        example="paused:yes",
+        read=_paused,
+    ),
     "archived": _choice("in the archive, or not", "archived:no", [YES, NO]),
 }
 ALIASES: Mapping[str, str] = {"kind": "standing", "code": "error", "older": "age"}

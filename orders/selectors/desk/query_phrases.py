@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.query_fields import ANYTHING, YES
+from orders.selectors.desk.query_fields import ANYTHING, NO, YES
 
 _RANGE = re.compile(r"(>=|<=|>|<)?(.+)", re.DOTALL)
 _AGO = re.compile(r"\d{1,5}\s?(s|m|min|h|d)")
@@ -54,6 +54,13 @@ def phrase(condition: Condition) -> str:
     values = [_WRITTEN.get(condition.name, str)(value) for value in condition.values]
     if condition.name == "waiting" and ANYTHING in condition.values:
         return "that do not wait" if is_negated else "that wait"
+    if condition.name == "paused" and not {YES, NO} & set(condition.values):
+        step = " or ".join(values)
+        return (
+            f"that do not wait at the paused step {step}"
+            if is_negated
+            else f"that wait at the paused step {step}"
+        )
     if condition.name in ("archived", "paused"):
         is_negated = is_negated != (YES not in condition.values)
     sentence = _PHRASES[condition.name][is_negated]

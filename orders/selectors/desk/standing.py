@@ -23,6 +23,7 @@ class StandingKind(StrEnum):
     AT_RISK = "at risk"
     CUSTOMER = "waiting for customer"
     DECISION = "waiting for a decision"
+    PAUSED = "paused"
     EXTENDED_WAIT = "extended wait"
     RETRYING = "retrying"
     AGENT = "waiting for agent"
@@ -76,7 +77,8 @@ class StepFacts:
     """A step as it is stored, with its request if one is outstanding (`asked_at`, and `held_by` while leased).
 
     `waiting_since` is set while it is ready but not dispatched because its agent cannot take it. `wanted_since` is when
-    it first waited for its agent, and stays set while the step is a probe. `awaits` is what an awaiting step waits for.
+    it first waited for its agent, and stays set while the step is a probe. `paused_since` is set while it is ready but
+    paused in all orders. `awaits` is what an awaiting step waits for.
     """
 
     name: str
@@ -99,6 +101,7 @@ class StepFacts:
     held_by: str | None = None
     waiting_since: datetime | None = None
     wanted_since: datetime | None = None
+    paused_since: datetime | None = None
     awaits: str = ""
     is_reversed_first: bool = False
 
@@ -133,6 +136,8 @@ def _stands(
     compensating = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, retry_limits, now)
+    if step.paused_since is not None:
+        return _paused(step, retry_limits)
     if step.state == StepStatus.AWAITING and step.awaits == WaitKind.ITEMS:
         return None  # they stand where they are themselves
     if step.state == StepStatus.AWAITING:
@@ -202,6 +207,14 @@ def _for_agent(step: StepFacts, retry_limits: RetryLimits) -> Standing:
     failures, limit = _counted(step, retry_limits)
     since = step.wanted_since or step.waiting_since
     return Standing(kind=StandingKind.AGENT, on=step.agent, since=since, failures=failures, limit=limit)
+
+
+def _paused(step: StepFacts, retry_limits: RetryLimits) -> Standing:
+    """A step that an operator has paused in all orders of its workflow."""
+    failures, limit = _counted(step, retry_limits)
+    return Standing(
+        kind=StandingKind.PAUSED, on=step.name, since=step.paused_since, failures=failures, limit=limit
+    )
 
 
 def _put_off(step: StepFacts, due_at: datetime | None, retry_limits: RetryLimits, now: datetime) -> Standing:

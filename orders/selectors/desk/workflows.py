@@ -22,7 +22,7 @@ MARGIN = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Orders at a step: in flight, waiting for its agent, put off until a time, and failed."""
+    """Orders at a step: in flight, waiting for its agent or because it is paused, put off until a time, and failed."""
 
     running: int = 0
     waiting: int = 0
@@ -160,12 +160,16 @@ def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
                    LATERAL (SELECT order_id, name FROM orders_stepstate
                              WHERE waiting_since IS NOT NULL AND agent = known.agent LIMIT %(most)s) AS waits
             UNION ALL
+            (SELECT order_id, name, 'waiting' FROM orders_stepstate
+              WHERE paused_since IS NOT NULL ORDER BY paused_since LIMIT %(most)s)
+            UNION ALL
             SELECT s.order_id, s.name, 'put_off'
               FROM (SELECT order_id FROM orders_orderprocess
                      WHERE process_state IN ('pending', 'processing') AND not_before IS NOT NULL
                      ORDER BY not_before LIMIT %(most)s) AS later
               JOIN orders_stepstate AS s ON s.order_id = later.order_id
                AND s.not_before > %(now)s AND s.waiting_since IS NULL AND s.complete_by IS NULL
+               AND s.paused_since IS NULL
             UNION ALL
             SELECT s.order_id, s.name, 'failed'
               FROM (SELECT order_id FROM orders_orderprocess WHERE process_state = 'error'

@@ -10,6 +10,7 @@ from django.db import transaction
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow, ProcessRow, StepRow
+from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
@@ -93,6 +94,8 @@ def continue_order(
     if in_error:
         row = row._replace(failure_count=row.failure_count - row.overruns, overruns=0)
     release_order(row, by=actor.name, resolution=resolution)
+    if row.is_paused(database_now()):
+        return done(f"{message}. The order is paused, and continues once it is resumed.")
     return done(f"{message}. The order continues.")
 
 

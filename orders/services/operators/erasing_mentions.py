@@ -45,6 +45,7 @@ TABLES = {
     "orders_webhookdelivery": Mentions(texts=(), documents=("body", "log")),
     "orders_circuit": Mentions(texts=("cause_message", "held_reason"), key="agent", first=""),
     "orders_intakepause": Mentions(texts=("by", "reason")),
+    "orders_steppause": Mentions(texts=("by", "reason")),
     "django_admin_log": Mentions(texts=("object_repr", "change_message")),
 }
 SESSIONS = "django_session"

@@ -132,7 +132,11 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
         if refusal := _why_not_skip(row, target, reason):
             return refusal
         skipped = target._replace(
-            state=StepStatus.SKIPPED, not_before=None, waiting_since=None, next_request=None
+            state=StepStatus.SKIPPED,
+            not_before=None,
+            waiting_since=None,
+            paused_since=None,
+            next_request=None,
         )
         if target.state == StepStatus.AWAITING:
             # An answer that no scheduler has read yet no longer counts.

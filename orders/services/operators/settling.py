@@ -58,6 +58,7 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
             complete_by=None,
             not_before=None,
             waiting_since=None,
+            paused_since=None,
             answered=failed.attempt,
             next_request=None,
         )
