@@ -54,7 +54,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
             *("group-take", "group-assign", "group-snooze", "group-wake", "group-ticket"),
             *("handover-note", "handover-send"),
-            *("bulk-create", "bulk-act", "outbox-retry", "step-decide"),
+            *("bulk-create", "bulk-edit-create", "bulk-act", "outbox-retry", "step-decide"),
             *("step-settle-ask", "order-erase-ask", "force-circuit-ask", "unforce-circuit-ask"),
             "approval-withdraw",
         ),
@@ -68,7 +68,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (None, "admin"),
     ),
     **dict.fromkeys(
-        ("order-compensate", "order-edit", "step-decide-confirmed", "step-skip", "step-edit"),
+        ("order-compensate", "order-edit", "bulk-edit", "step-decide-confirmed", "step-skip", "step-edit"),
         ("operator", "operator"),
     ),
     "step-settle": ("operator", "admin"),
