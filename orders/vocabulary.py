@@ -248,6 +248,7 @@ class BulkKind(StrEnum):
 
     RESUBMIT = "resubmit"
     COMPENSATE = "compensate"
+    EDIT = "edit"
 
 
 class BulkState(StrEnum):
@@ -340,7 +341,7 @@ class DisabledReason(StrEnum):
 class TokenScope(StrEnum):
     """What an API token may do, beyond what its account may do: the account must be allowed to as well.
 
-    Every token has `read`. `compensate` covers cancelling orders, and acts on many; `priority` lets orders overtake.
+    Every token has `read`. `compensate` covers cancelling orders and acts on many; `priority` lets orders overtake.
     """
 
     READ = "read"

@@ -52,7 +52,8 @@ PREVIEW_ACTION: dict[str, Any] = {
     "description": (
         "Says which orders an action would take, and changes nothing. Select them by a `filter`, as the open alerts of "
         "a `group`, one by one as `orders`, or as those that failed again after another action, `failed_of`. A "
-        "resubmission takes only orders in the state `error`."
+        "resubmission takes only orders in the state `error`. An `edit` says of how many orders its `changes` would "
+        "change something, and why not of the others."
     ),
     "tags": TAG,
     "request": _one_of("BulkSelection", PREVIEWS.values()),
@@ -63,9 +64,9 @@ CREATE_ACTION: dict[str, Any] = {
     "operation_id": "create_bulk_action",
     "summary": "Act on many orders",
     "description": (
-        "Creates a bulk action that resubmits or cancels orders in waves. Preview it first, with the same `kind` and "
-        "selection, and send the `count` of the preview: if there are more or fewer orders by now, nothing is done. "
-        "The action starts after ten seconds, and until then it can be undone. Follow it at `Location`."
+        "Creates a bulk action that resubmits, cancels or edits orders in waves. Preview it first, with the same "
+        "`kind` and selection, and send the `count` of the preview: if there are more or fewer orders by now, nothing "
+        "is done. The action starts after ten seconds, and until then it can be undone. Follow it at `Location`."
     ),
     "tags": TAG,
     "parameters": [

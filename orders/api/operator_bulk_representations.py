@@ -5,12 +5,14 @@ from typing import Any
 from rest_framework import serializers
 
 from orders.api import enumerations
+from orders.api.operator_order_edit_representations import DifferenceOut, difference
 from orders.api.operator_representations import BulkActionOut
-from orders.api.representations import MoneyOut, Out, page_of
+from orders.api.representations import MoneyOut, Out, StepName, page_of
 from orders.fields.money import Money
 from orders.selectors.desk.bulk_preview import Preview
 from orders.selectors.desk.order_rows import OrderRow
 from orders.services.operators.bulk import needs_count
+from orders.services.operators.bulk_editing import BulkEditPreview
 from orders.vocabulary import BulkItemState, BulkKind, ProcessState
 
 BulkActionPageOut = page_of(BulkActionOut, "A page of bulk actions, newest first.")
@@ -28,6 +30,43 @@ class SelectedOrderOut(Out):
     total = MoneyOut(allow_null=True)
 
 
+class RefusedOrdersOut(Out):
+    """Why an edit does not apply to so many `orders`."""
+
+    reason = serializers.CharField()
+    orders = serializers.IntegerField()
+
+
+class OrdersOfStepOut(Out):
+    """A step, and in how many `orders`."""
+
+    step = StepName()
+    orders = serializers.IntegerField()
+
+
+class EditedOrderOut(Out):
+    """What an edit would change of an order, the `steps` that would ask for something else, and in `staying` what it
+    comes too late for."""
+
+    id = serializers.UUIDField(source="order_id")
+    changes = DifferenceOut(many=True)
+    steps = serializers.ListField(child=StepName())
+    staying = serializers.ListField(child=serializers.CharField())
+
+
+class BulkEditOut(Out):
+    """What an edit would do to the first `examined` orders, 2,000 at most: `applies` to so many of them, and the
+    `reasons` why not to the others. The `steps` would ask for something else; those in `staying` have been sent with
+    the former values, which does not change. `orders` are the first 20 to which it applies."""
+
+    examined = serializers.IntegerField()
+    applies = serializers.IntegerField()
+    reasons = RefusedOrdersOut(many=True)
+    steps = OrdersOfStepOut(many=True)
+    staying = OrdersOfStepOut(many=True)
+    orders = EditedOrderOut(many=True)
+
+
 class BulkPreviewOut(Out):
     """What a bulk action would do now. `selection` says in words which orders it would take.
 
@@ -35,7 +74,8 @@ class BulkPreviewOut(Out):
     stop at 10,001, and for more than 10,000 orders the action is refused (`is_too_many`). `needs_count` says whether
     the action must confirm `count`. With `may_have_paid`, money may have been taken for some of the orders, and a
     cancellation gives it back: what was `charged`, or may have been, and what is only `held`, in each currency. `worth`
-    is what the orders are worth. These sums are of the first 2,000 orders. `orders` are the first of them.
+    is what the orders are worth. These sums are of the first 2,000 orders. `orders` are the first of them. `edit` is
+    what an edit would do, and null for other kinds.
     """
 
     kind = serializers.ChoiceField(choices=list(BulkKind))
@@ -49,6 +89,7 @@ class BulkPreviewOut(Out):
     held = MoneyOut(many=True)
     worth = MoneyOut(many=True)
     orders = SelectedOrderOut(many=True)
+    edit = BulkEditOut(allow_null=True)
 
 
 class BulkItemOut(Out):
@@ -73,7 +114,7 @@ BulkItemPageOut = page_of(
 )
 
 
-def previewed(preview: Preview) -> dict[str, Any]:
+def previewed(preview: Preview, edit: BulkEditPreview | None = None) -> dict[str, Any]:
     """A preview, as `BulkPreviewOut` says it."""
     selection = preview.selection
     return {
@@ -88,6 +129,20 @@ def previewed(preview: Preview) -> dict[str, Any]:
         "held": preview.back.held,
         "worth": preview.worth.charged,
         "orders": [_selected(row) for row in preview.first],
+        "edit": None if edit is None else _edited(edit),
+    }
+
+
+def _edited(edit: BulkEditPreview) -> dict[str, Any]:
+    return {
+        "examined": edit.examined,
+        "applies": edit.applies,
+        "reasons": [{"reason": reason, "orders": orders} for reason, orders in edit.reasons.most_common()],
+        "steps": [{"step": step, "orders": orders} for step, orders in edit.steps.most_common()],
+        "staying": [{"step": step, "orders": orders} for step, orders in edit.staying.most_common()],
+        "orders": [
+            {**vars(order), "changes": [difference(row) for row in order.rows]} for order in edit.first
+        ],
     }
 
 

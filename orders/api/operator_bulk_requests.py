@@ -86,9 +86,18 @@ class OrderFilterIn(Strict):
 
 
 class BulkIn(Strict):
-    """What to do with many orders."""
+    """What to do with many orders. An edit has `changes`: new values of fields of the orders, each of them whole."""
 
     kind = serializers.ChoiceField(choices=list(BulkKind))
+    changes = serializers.DictField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuses an edit without changes, and changes without an edit."""
+        if attrs["kind"] == BulkKind.EDIT and not attrs.get("changes"):
+            raise ValidationError({"changes": ["Say what to change, as `edit_order` takes it."]})
+        if attrs["kind"] != BulkKind.EDIT and "changes" in attrs:
+            raise ValidationError({"changes": ["Only an edit has changes."]})
+        return attrs
 
 
 class FilteredIn(BulkIn):

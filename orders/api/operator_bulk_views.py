@@ -21,6 +21,7 @@ from orders.api.operator_bulk_requests import (
     read_one_of,
     selection_of,
 )
+from orders.api.operator_order_edit_views import wrong_values_reported
 from orders.api.operator_problems import approval_problem, busy_problem, count_problem
 from orders.api.operator_requests import ReasonIn
 from orders.api.operator_views import (
@@ -41,6 +42,7 @@ from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.paging import Page
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import bulk_control
+from orders.services.operators.bulk_editing import preview_edit
 from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import TokenScope
 
@@ -124,7 +126,11 @@ def action_fields(request: Request, values: dict[str, Any]) -> dict[str, Any]:
         "order_ids": bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now()),
         "selection": selection.description,
         "group": selection.group,
-        "query": {**selection.query, "request": _fingerprint(request)},
+        "query": {
+            **selection.query,
+            **({"changes": values["changes"]} if "changes" in values else {}),
+            "request": _fingerprint(request),
+        },
         "waves": [*values["waves"], 0],
         "stop_share": values["stop_percent"] / 100,
         "rate": values["rate"],
@@ -156,7 +162,12 @@ class BulkActionPreview(OperatorView):
         except bulk_services.NothingToDoError as error:
             raise ProblemError("act_refused", str(error)) from error
         seen = preview(selection, retry_limits=retry_limits(), now=now())
-        return Response(representations.BulkPreviewOut.render(representations.previewed(seen)))
+        edit = None
+        if "changes" in values:
+            order_ids = bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now())
+            with wrong_values_reported():
+                edit = preview_edit(order_ids, values["changes"])
+        return Response(representations.BulkPreviewOut.render(representations.previewed(seen, edit)))
 
 
 class BulkActionOrders(OperatorView):

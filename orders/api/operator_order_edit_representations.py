@@ -62,8 +62,8 @@ def compared(editable: EditableOrder, edit: OrderEdit) -> Mapping[str, Any]:
     comparison = compare_edit(edit)
     return {
         "fields": [{**vars(field), "value": editable.values.get(field.name)} for field in editable.fields],
-        "changes": [_difference(row) for row in comparison.fields],
-        "profile": [_difference(row) for row in comparison.profile],
+        "changes": [difference(row) for row in comparison.fields],
+        "profile": [difference(row) for row in comparison.profile],
         "steps": [
             {
                 "name": step.step,
@@ -80,5 +80,6 @@ def compared(editable: EditableOrder, edit: OrderEdit) -> Mapping[str, Any]:
     }
 
 
-def _difference(row: Row) -> Mapping[str, str]:
+def difference(row: Row) -> Mapping[str, str]:
+    """What an edit changes, as `DifferenceOut` has it."""
     return {"name": row.label, "before": row.before, "after": row.after}

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
@@ -112,7 +113,9 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
 
 @only_filters(OrderFilterForm, SelectionForm, own_errors=True)
 def _preview(request: HttpRequest) -> HttpResponse:
-    selection = _selection(request.GET)
+    selection = selection_of(request.GET)
+    if selection.kind == BulkKind.EDIT:
+        return redirect(f"{reverse('console:bulk-edit')}?{request.GET.urlencode()}")
     count = _count(selection)
     return _preview_page(request, selection, BulkActionForm(count=count), count)
 
@@ -124,7 +127,9 @@ preview = needs(OPERATE, require_safe(_preview))
 @act(OPERATE, confirmed=True)
 def create(request: HttpRequest) -> HttpResponse:
     """Starts an action, or shows the form again with what is wrong."""
-    selection = _selection(request.POST)
+    selection = selection_of(request.POST)
+    if selection.kind == BulkKind.EDIT:
+        raise Http404
     order_ids = bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now())
     leaves_out = bool(request.POST.get("leave_out_busy"))
     if leaves_out:
@@ -198,7 +203,8 @@ def _offer_the_others(request: HttpRequest, selection: Selection, error: BusyOrd
     return _preview_page(request, selection, form, count, leaves_out=True, busy_in=error.actions)
 
 
-def _selection(query: QueryDict) -> Selection:
+def selection_of(query: QueryDict) -> Selection:
+    """The orders that a form selects. Raises `Http404` if it selects none."""
     selection = SelectionForm(query).selection()
     if selection is None:
         raise Http404

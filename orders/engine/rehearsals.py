@@ -33,6 +33,11 @@ class Outgoing:
         return self.method == EMAIL
 
     @property
+    def header_lines(self) -> str:
+        """The headers, each on a line."""
+        return "\n".join(f"{name}: {value}" for name, value in self.headers.items())
+
+    @property
     def text(self) -> str:
         """The body as people read it: JSON on several lines, and the text of an email, whose headers are listed
         already."""

@@ -156,7 +156,7 @@ def act_and_target(url_name: str, parameters: Mapping[str, Any], path: str) -> t
     act = ACTS.get(url_name, url_name.replace("-", " "))
     if url_name == "bulk-act":
         act = f"{parameters['act']} action"
-    elif url_name in ("bulk-create", "bulk-actions") and parameters.get("kind"):
+    elif url_name in ("bulk-create", "bulk-edit-create", "bulk-actions") and parameters.get("kind"):
         act = f"bulk {parameters['kind']}"
     target = next(
         (text.format(parameters[name]) for name, text in TARGETS.items() if name in parameters), path

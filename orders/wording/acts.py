@@ -20,6 +20,7 @@ VERB_FIRST: Mapping[str, str] = {
     "bulk resubmit": "resubmit in bulk",
     "compensate": "cancel",
     "bulk compensate": "cancel in bulk",
+    "bulk edit": "edit in bulk",
 }
 
 

@@ -76,6 +76,7 @@ BULK_ITEM_STATES: Mapping[str, Pill] = {
 BULK_KINDS: Mapping[str, str] = {
     BulkKind.RESUBMIT: "Resubmit",
     BulkKind.COMPENSATE: WITHOUT_MONEY.act,
+    BulkKind.EDIT: "Edit",
 }
 ALERT_KINDS: Mapping[str, str] = {
     AlertKind.STEP_FAILED: "a step failed for good",

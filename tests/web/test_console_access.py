@@ -54,7 +54,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
             *("group-take", "group-assign", "group-snooze", "group-wake", "group-ticket"),
             *("handover-note", "handover-send", "view-save", "view-delete"),
-            *("bulk-create", "bulk-act", "outbox-retry", "step-decide"),
+            *("bulk-create", "bulk-edit-create", "bulk-act", "outbox-retry", "step-decide"),
             *("step-settle-ask", "order-erase-ask", "force-circuit-ask", "unforce-circuit-ask"),
             *("approval-withdraw", "step-pause", "step-resume"),
         ),
@@ -68,7 +68,17 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (None, "admin"),
     ),
     **dict.fromkeys(
-        ("order-compensate", "order-edit", "step-decide-confirmed", "step-skip", "step-edit", "view"),
+        (
+            *(
+                "order-compensate",
+                "order-edit",
+                "bulk-edit",
+                "step-decide-confirmed",
+                "step-skip",
+                "step-edit",
+            ),
+            "view",
+        ),
         ("operator", "operator"),
     ),
     "step-settle": ("operator", "admin"),

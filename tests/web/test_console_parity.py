@@ -71,6 +71,8 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "bulk-actions": ("list_bulk_actions",),
     "bulk-new": ("preview_bulk_action",),
     "bulk-create": ("create_bulk_action",),
+    "bulk-edit": ("preview_bulk_action",),
+    "bulk-edit-create": ("create_bulk_action",),
     "bulk-act": ("pause_bulk_action", "resume_bulk_action", "stop_bulk_action", "undo_bulk_action"),
     "overview": ("get_status", "get_order_figures", "list_incidents"),
     "supervisor": ("get_supervisor",),

@@ -58,6 +58,7 @@ def test_a_preview_says_how_many_orders_and_shows_the_first_without_doing_anythi
     make_order({"mix": "running"}, process_state="processing")
     seen = operator.post(f"{ACTIONS}/preview", ERRORS).json()
     assert {name: seen[name] for name in seen if name != "orders"} == {
+        "edit": None,
         "kind": "resubmit",
         "selection": "orders in state error",
         "count": 12,

@@ -68,6 +68,17 @@ class EditForm(forms.Form):
         }
 
 
+class BulkEditForm(EditForm):
+    """The fields that are edited of many orders. Each input may stay empty: its field keeps each order's own value."""
+
+    def __init__(self, fields: Sequence[Field], data: QueryDict | None = None) -> None:
+        super().__init__(fields, data, blank=[name for field in fields for name, _ in inputs(field)])
+        del self.fields["reason"]  # asked for with the other settings of the action
+        for field in self.fields.values():
+            if isinstance(field, forms.ChoiceField):
+                field.choices = [("", "as it is"), *countries.choices()]
+
+
 def inputs(field: Field) -> list[tuple[str, Field]]:
     """Returns the inputs that a field needs, with their names."""
     return [(f"{field.name}.{part.name}", part) for part in field.parts] or [(field.name, field)]

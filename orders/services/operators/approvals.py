@@ -28,7 +28,7 @@ from orders.services.operators import notifications
 from orders.services.operators.acts import already, done, refused
 from orders.services.operators.approval_acts import ACTS, REFUNDS, Terms, approval_by, refund_named
 from orders.services.operators.opposite_requests import opposite_request
-from orders.vocabulary import ApprovalAct, ApprovalState
+from orders.vocabulary import ApprovalAct, ApprovalState, BulkKind
 from orders.wording.units import counted
 
 LIFETIME = timedelta(hours=24)
@@ -122,7 +122,8 @@ def _why_not_ask(act: ApprovalAct, parameters: dict[str, Any]) -> Result | None:
     if act in REFUNDS:
         needed = refund_to_approve(UUID(parameters["order_id"])) is not None
     elif act is ApprovalAct.BULK:
-        needed = is_set() and may_refund([UUID(order_id) for order_id in parameters["orders"]])
+        is_refund = parameters["kind"] == BulkKind.COMPENSATE and is_set()
+        needed = is_refund and may_refund([UUID(order_id) for order_id in parameters["orders"]])
     else:
         return None
     return None if needed else refused("This needs no approval. You can do it yourself.")

@@ -90,7 +90,7 @@ class BusyOrdersError(SaswebError):
 
 
 class ImpossibleActionError(SaswebError):
-    """Raised when the waves, the rate or the stop share are out of range."""
+    """Raised when the waves, the rate or the stop share are out of range, or an edit would change nothing."""
 
 
 def _are(count: int) -> str:
@@ -150,7 +150,8 @@ def create(
     approval: Approval | None = None,
     predecessor: int | None = None,
 ) -> BulkAction:
-    """Resubmits or compensates many orders, in waves, after `GRACE`.
+    """Resubmits, compensates or edits many orders, in waves, after `GRACE`. The `query` of an edit has the new values
+    of fields as `changes`.
 
     `selection` describes the orders in words; `group` or `query` selected them, and there may be `most`, by default
     `MOST`. A form that is submitted twice has the same `token` both times and creates one action, which `is_replayed`
@@ -170,6 +171,8 @@ def create(
         if is_counted and typed_count != len(selected):
             raise CountMismatchError(len(selected), typed=typed_count)
         sums = refunds_of(selected) if kind == BulkKind.COMPENSATE else totals_of(selected)
+        if kind == BulkKind.EDIT and not (query or {}).get("changes"):
+            raise ImpossibleActionError("Say what to change. Nothing was entered.")
         if kind == BulkKind.COMPENSATE:
             require_approval_of_many(selected, sums, approval)
         return _create(
@@ -269,7 +272,10 @@ def _create(
         result=f"{amount}, starting at {starts_at:%H:%M:%S} UTC: {selection}.",
         reason=reason,
         before=None,
-        after={"action": action.pk, "orders": action.total, "waves": sizes, "starts_at": str(starts_at)},
+        after={
+            **{"action": action.pk, "orders": action.total, "waves": sizes, "starts_at": str(starts_at)},
+            **({"changes": action.query["changes"]} if kind == BulkKind.EDIT else {}),
+        },
     )
     return action
 

@@ -20,10 +20,11 @@ from orders.fields.money import Money
 from orders.models import BulkAction, BulkItem
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
+from orders.services.operators.bulk_editing import edit_in_bulk
 from orders.services.order_changes import compensate_order, resubmit_order
-from orders.services.order_lock import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError, lock_order
 from orders.services.refund_approval import Approval
-from orders.vocabulary import BulkItemState, BulkKind, BulkState
+from orders.vocabulary import BulkItemState, BulkKind, BulkState, ProcessState
 
 log = structlog.get_logger()
 
@@ -54,13 +55,13 @@ _SETTLE = """
           LEFT JOIN LATERAL (
                SELECT id FROM orders_event
                 WHERE order_id = i.order_id AND kind = 'compensation_requested' AND at > i.acted_at
-                  AND a.kind = 'resubmit' AND actor_kind IN ('supervisor', 'scheduler') LIMIT 1
+                  AND a.kind <> 'compensate' AND actor_kind IN ('supervisor', 'scheduler') LIMIT 1
           ) AS given_up ON true
          WHERE (a.state = 'running' OR (a.state IN ('paused', 'stopped') AND a.ended_at IS NULL
                                         AND a.created_at > clock_timestamp() - interval '2 days'))
            AND (failure.code IS NOT NULL
                 OR p.process_state = 'compensated'
-                OR (p.process_state = 'processed' AND a.kind = 'resubmit'))
+                OR (p.process_state = 'processed' AND a.kind <> 'compensate'))
          LIMIT %s
            FOR UPDATE OF i SKIP LOCKED
     )
@@ -171,14 +172,22 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
     reason = f"{action.reason} (bulk action {action.pk})" if action.reason else f"bulk action {action.pk}"
     try:
         with transaction.atomic():
+            is_over_at_once = action.kind == BulkKind.EDIT and _is_over_at_once(item)
             result = _apply(action, item, action.reason if action.total == 1 else reason)
     except NoSuchOrderError as error:
         return BulkItemState.NOTHING, str(error)[:300]
     except (SaswebError, IntegrityError, DataError) as error:
         log.exception("bulk act failed", action="bulk", bulk=action.pk, order_id=str(item.order_id))
         return BulkItemState.FAILED_AGAIN, f"The act failed: {error}"[:300]
-    state = BulkItemState.ACTED if result.status is ResultStatus.DONE else BulkItemState.NOTHING
-    return state, result.message[:300]
+    if result.status is not ResultStatus.DONE:
+        return BulkItemState.NOTHING, result.message[:300]
+    return BulkItemState.DONE if is_over_at_once else BulkItemState.ACTED, result.message[:300]
+
+
+def _is_over_at_once(item: BulkItem) -> bool:
+    """Whether an edit of the order has no result that is worth waiting for: only one in Error is tried again."""
+    row, _ = lock_order(item.order_id)
+    return row.process_state != ProcessState.ERROR
 
 
 def _apply(action: BulkAction, item: BulkItem, reason: str) -> Result:
@@ -186,6 +195,9 @@ def _apply(action: BulkAction, item: BulkItem, reason: str) -> Result:
         return compensate_order(
             order_id=item.order_id, by=action.by, reason=reason, approval=_approval(action, item)
         )
+    if action.kind == BulkKind.EDIT:
+        changes = action.query["changes"]
+        return edit_in_bulk(order_id=item.order_id, changes=changes, by=action.by, reason=reason)
     return resubmit_order(order_id=item.order_id, by=action.by, reason=reason)
 
 

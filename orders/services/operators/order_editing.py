@@ -43,6 +43,7 @@ __all__ = [
     "edit_order",
     "editable_order",
     "preview",
+    "why_not_edit",
 ]
 
 
@@ -66,7 +67,7 @@ def editable_order(order_id: UUID) -> EditableOrder:
     """Returns what `edit_order` can change of an order now. Raises `NoSuchOrderError`."""
     process = _process_of(order_id)
     try:
-        if why_not := _why_not(process.goal, process.process_state):
+        if why_not := why_not_edit(process.goal, process.process_state):
             raise CannotEditError(why_not)
         order = _read(order_id, process.workflow, process.version, {})
         plan_edit(order, {})
@@ -89,7 +90,7 @@ def preview(*, order_id: UUID, changes: Mapping[str, Any], reverse: Collection[s
     `CannotEditError` if the order cannot be edited like this: `ReversalNeededError` if it can with more in `reverse`.
     """
     process = _process_of(order_id)
-    if reason := _why_not(process.goal, process.process_state):
+    if reason := why_not_edit(process.goal, process.process_state):
         raise CannotEditError(reason)
     return plan_edit(_read(order_id, process.workflow, process.version, changes), changes, reverse=reverse)
 
@@ -113,7 +114,7 @@ def edit_order(
     values = Values()
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
-        if why_not := _why_not(row.goal, row.process_state):
+        if why_not := why_not_edit(row.goal, row.process_state):
             return refused(why_not)
         try:
             order = _read(order_id, row.workflow, row.version, changes)
@@ -191,7 +192,7 @@ def _read(order_id: UUID, workflow: str, version: int, changes: Mapping[str, Any
     return order
 
 
-def _why_not(goal: str, state: str) -> str:
+def why_not_edit(goal: str, state: str) -> str:
     """Why no field of an order can be edited any more; empty if some can."""
     if goal == Goal.COMPENSATE:
         return "The order is being cancelled, so it can no longer be edited."
