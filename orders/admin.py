@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
@@ -44,6 +45,8 @@ for _model in list(admin.site._registry):  # the tables of libraries are not sho
     admin.site.unregister(_model)
 
 admin.site.site_header = admin.site.site_title = _("Raw tables")
+if settings.CONFIG.drill:
+    admin.site.site_header = admin.site.site_title = "Drill: demo orders; nothing is sent"
 admin.site.site_url = "/console/"
 
 

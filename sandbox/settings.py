@@ -1,4 +1,4 @@
-"""The sandbox's settings from the environment: `DEBUG`, `SANDBOX_BIND` and `VAR_DIR`."""
+"""The sandbox's settings from the environment: `DEBUG`, `DRILL`, `SANDBOX_BIND` and `VAR_DIR`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ class Settings:
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """Reads the environment. Raises `SettingsError` for the first invalid value, and without DEBUG."""
-    if environ.get("DEBUG", "").lower() not in ("true", "on", "yes", "1"):
+    """Reads the environment. Raises `SettingsError` for the first invalid value, and with neither DEBUG nor DRILL."""
+    if not any(environ.get(name, "").lower() in ("true", "on", "yes", "1") for name in ("DEBUG", "DRILL")):
         raise SettingsError(
             "the sandbox obeys everybody who can reach it, so it only runs with DEBUG=true; in production set"
             " WAREHOUSE_URL, PAYMENTS_URL, CARRIER_URL and EMAIL_URL to your own services"

@@ -19,7 +19,7 @@ from sasweb import releases
 from sasweb.amounts import CurrencyAmounts, read_amounts
 from sasweb.environment import BIND, ConfigError, Environment, invalid, next_port
 from sasweb.limits import DEFAULTS, Limits, read_limits
-from sasweb.public_hosts import Network, may_be_called, read_networks
+from sasweb.public_hosts import Network, may_be_called, read_literal, read_networks
 from sasweb.webhook_signatures import read_secret
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -76,6 +76,7 @@ class Config:
     metrics_open: bool
     approve_refunds_above: CurrencyAmounts | None
     release: str
+    drill: bool
 
 
 def read(environment: Environment | None = None) -> Config:
@@ -87,7 +88,9 @@ def read(environment: Environment | None = None) -> Config:
     if bind in (sandbox, next_port(sandbox)):
         raise invalid("SANDBOX_BIND", sandbox, "a port that, like the next one up, is not BIND's")
     networks = _networks(env, "WEBHOOK_NETWORKS")
-    debug = env.flag("DEBUG", False)
+    debug, drill = env.flag("DEBUG", False), env.flag("DRILL", False)
+    if drill:
+        _check_loopback(BIND=bind, SANDBOX_BIND=sandbox)
     listen_database_url = _postgres_url(env, "LISTEN_DATABASE_URL", "")
     return Config(
         bind=bind,
@@ -124,12 +127,24 @@ def read(environment: Environment | None = None) -> Config:
         limits=_limits(env, "LIMITS"),
         trusted_proxies=_networks(env, "TRUSTED_PROXIES"),
         public_url=env.public_url(),
-        require_second_factor=env.flag("REQUIRE_SECOND_FACTOR", not debug),
+        require_second_factor=env.flag("REQUIRE_SECOND_FACTOR", not debug and not drill),
         metrics_token=_metrics_token(env, "METRICS_TOKEN"),
         metrics_open=env.flag("METRICS_OPEN", False),
         approve_refunds_above=_amounts(env, "APPROVE_REFUNDS_ABOVE"),
         release=_release(env, "RELEASE"),
+        drill=drill,
     )
+
+
+def _check_loopback(**binds: str) -> None:
+    """Raises `ConfigError` if one of them is open to other machines: a drill has accounts whose passwords are in a
+    file, and a sandbox that obeys everybody."""
+    for name, value in binds.items():
+        host = value.rpartition(":")[0].strip("[]")
+        if host != "localhost" and not ((address := read_literal(host)) and address.is_loopback):
+            raise invalid(
+                name, value, "an address of this machine alone in a drill, for example 127.0.0.1:8100"
+            )
 
 
 def _release(env: Environment, name: str) -> str:

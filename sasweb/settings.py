@@ -17,6 +17,8 @@ BASE_DIR = config.PROJECT_DIR
 SECRET_KEY = CONFIG.secret_key
 SECRET_KEY_FALLBACKS = [*CONFIG.secret_key_fallbacks]
 DEBUG = CONFIG.debug
+IS_DEMONSTRATION = DEBUG or CONFIG.drill
+"""Whether the orders are not real ones: the sandbox stands in for the services, and takes faults from the console."""
 ALLOWED_HOSTS = CONFIG.allowed_hosts
 ROOT_URLCONF = "sasweb.urls"
 WSGI_APPLICATION = "sasweb.wsgi.application"
@@ -217,8 +219,8 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 DEVICE_COOKIE_NAME = "device"
 MESSAGE_STORAGE = "sasweb.message_storage.MessageStorage"
 MESSAGES_COOKIE_NAME = "messages"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEBUG
-if not DEBUG:
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not IS_DEMONSTRATION
+if not IS_DEMONSTRATION:
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
     DEVICE_COOKIE_NAME, MESSAGES_COOKIE_NAME = "__Host-device", "__Host-messages"
     SECURE_HSTS_SECONDS = 365 * 24 * 3600

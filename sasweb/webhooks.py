@@ -95,8 +95,10 @@ async def ask(
     """Does what `call` does, within so many `seconds` or `TIMEOUT`, and returns any answer. `setting` says which
     networks are allowed.
 
-    Raises `NotSentError` if there is none.
+    Raises `NotSentError` if there is none. In a drill nothing is sent.
     """
+    if settings.CONFIG.drill:
+        raise NotSentError("this is a drill: nothing is sent")
     host = urlsplit(url).hostname or ""
     seconds = TIMEOUT if seconds is None else seconds
     try:

@@ -1,6 +1,7 @@
-"""The chaos page, for development: makes the sandbox's services fail, kills workers, and shows the system recover.
+"""The chaos page, for development and drills: makes the sandbox's services fail, kills workers, and shows the system
+recover.
 
-It exists only with DEBUG and while the sandbox answers. Its buttons are for administrators.
+It exists only with DEBUG or in a drill, and while the sandbox answers. Its buttons are for administrators.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,22 +16,25 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
 from orders.access.levels import ADMINISTER
+from orders.console import drills
 from orders.console.forms.faults import FaultsForm
 from orders.console.guards import act, actor, page
 from orders.console.sandbox_client import Sandbox
 from orders.selectors.database_clock import now
+from orders.selectors.desk.drills import START, latest_drills
 from orders.selectors.desk.overview import count_queued, recent_counts
 from orders.services import audit
 from sasweb.launcher import running
 
 
 def _in_development(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Hides a view unless DEBUG is on and the sandbox answers. The view gets the sandbox and its faults."""
+    """Hides a view outside development and drills, and while the sandbox does not answer. The view gets the sandbox and
+    its faults."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         sandbox = Sandbox(settings.CONFIG.sandbox_bind)
-        faults = sandbox.faults() if settings.DEBUG else None
+        faults = sandbox.faults() if settings.IS_DEMONSTRATION else None
         if faults is None:
             raise Http404
         return view(request, sandbox, faults, **kwargs)
@@ -59,6 +63,11 @@ def _chaos_page(
         "forms": forms,
         "workers": {role: len(running.pids_of(role, var_dir=var_dir)) for role in running.KILLABLE},
         "effects": sandbox.effects(faults),
+        "scenarios": drills.SCENARIOS,
+        "drills": [
+            (drill, scenario.title if (scenario := drills.find(drill.scenario)) else drill.scenario)
+            for drill in latest_drills()
+        ],
         "orders": {"queued": count_queued(), **recent_counts(now=now(), within=timedelta(hours=1))},
     }
     return render(request, "console/system/chaos.html", context, status=422 if wrong else 200)
@@ -82,6 +91,31 @@ def set_faults(
         messages.success(request, f"The faults of {service} have been set.")
     else:
         messages.error(request, "The sandbox did not accept these faults. Check its log.")
+    return redirect("console:chaos")
+
+
+@act(ADMINISTER)
+@_in_development
+def start_drill(
+    request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, name: str
+) -> HttpResponse:
+    """Starts a drill in place of what was before."""
+    scenario = drills.find(name)
+    if scenario is None:
+        raise Http404
+    sandbox.clear()
+    after = {service: sandbox.set_faults(service, each) for service, each in scenario.faults.items()}
+    if None in after.values():
+        messages.error(request, "The sandbox did not accept these faults. Check its log.")
+        return redirect("console:chaos")
+    var_dir = settings.CONFIG.var_dir
+    pids = running.pids_of(scenario.kills, var_dir=var_dir) if scenario.kills else []
+    killed = [running.kill_one(scenario.kills, var_dir=var_dir) for _ in pids]
+    result = f"killed processes {', '.join(map(str, killed))}" if killed else ""
+    audit.record(
+        actor=actor(request), act=START, target=name, before=faults, after=sandbox.faults(), result=result
+    )
+    messages.success(request, f"The drill has begun: {scenario.title}. {scenario.task}")
     return redirect("console:chaos")
 
 

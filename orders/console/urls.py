@@ -130,6 +130,7 @@ urlpatterns = [
     path("tokens/<int:token_id>/revoke/", token_views.revoke, name="token-revoke"),
     path("chaos/", chaos_views.show, name="chaos"),
     path("chaos/faults/<slug:service>/", chaos_views.set_faults, name="chaos-faults"),
+    path("chaos/drills/<slug:name>/", chaos_views.start_drill, name="chaos-drill"),
     path("chaos/clear/", chaos_views.clear, name="chaos-clear"),
     path("chaos/kill/<slug:role>/", chaos_views.kill, name="chaos-kill"),
 ]

@@ -318,7 +318,7 @@ PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
 )
 """URL name, the key that follows g, icon, label, and the other URL names that belong to the page.
 
-The chaos panel is for development.
+The chaos panel is for development and drills.
 """
 
 
@@ -330,7 +330,7 @@ def navigation(context: Context) -> list[Entry]:
     shown = match.url_name if match else ""
     entries = []
     for name, key, icon, label, parts in PAGES:
-        if name == "chaos" and not settings.DEBUG:
+        if name == "chaos" and not settings.IS_DEMONSTRATION:
             continue
         url = reverse(f"console:{name}")
         is_current = shown == name or shown in parts

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 import structlog
 from babel.dates import format_datetime
 from django import template
+from django.conf import settings
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html
@@ -25,6 +26,12 @@ register = template.Library()
 
 NOW = timedelta(seconds=10)
 """A moment this close is shown as "now". `static/js/shop.js` has the same limit."""
+
+
+@register.simple_tag
+def is_drill() -> bool:
+    """Whether all of this is for training."""
+    return bool(settings.CONFIG.drill)
 
 
 @register.simple_tag

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 VERB_FIRST: Mapping[str, str] = {
     "chaos clear": "clear faults",
     "chaos faults": "set faults",
+    "drill start": "start a drill",
     "chaos kill": "kill a process",
     "second factor codes": "renew recovery codes",
     "second factor remove": "remove second factor",

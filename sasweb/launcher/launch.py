@@ -38,8 +38,21 @@ class LaunchError(Exception):
 
 
 def is_demonstration(config: Config) -> bool:
-    """Whether `manage.py up` runs a demonstration: with DEBUG, which is on unless it is set."""
-    return config.debug or "DEBUG" not in os.environ
+    """Whether `manage.py up` runs a demonstration: in a drill, and with DEBUG, which is on unless it is set."""
+    return config.drill or config.debug or "DEBUG" not in os.environ
+
+
+def check_drill() -> None:
+    """Raises `LaunchError` when a drill has the address of anything outside. `bin/drill` starts it with none."""
+    outside = (
+        *("EMAIL_URL", "DATABASE_URL", "LISTEN_DATABASE_URL", "MIGRATE_DATABASE_URL"),
+        *("ALERT_EMAIL", "ALERT_WEBHOOK_URL", "HEARTBEAT_URL", "WEBHOOK_NETWORKS", "CLIENT_WEBHOOK_NETWORKS"),
+        *settings.OWN_SETTINGS.all("REQUIRED_VARIABLES"),
+    )
+    if names := [name for name in outside if os.environ.get(name)]:
+        raise LaunchError(
+            f"a drill has no address of anything outside, so {', '.join(names)} must not be set"
+        )
 
 
 def check_services() -> None:
@@ -76,7 +89,7 @@ def environment(config: Config, *, database_url: str) -> dict[str, str]:
     if not is_demonstration(config):
         for_a_demo = {}
     decided = {
-        "DEBUG": str(is_demonstration(config)).lower(),
+        "DEBUG": str(is_demonstration(config) and not config.drill).lower(),
         "DATABASE_URL": database_url,
         "VAR_DIR": str(config.var_dir),
         "PYTHONUNBUFFERED": "1",

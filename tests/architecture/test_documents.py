@@ -102,6 +102,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "RELEASE": {True: "the version, and the commit in a git checkout"}[
             defaults.release == releases.current(config.PROJECT_DIR)
         ],
+        "DRILL": {False: "off"}[defaults.drill],
         "METRICS_TOKEN": {"": "none"}[defaults.metrics_token],
         "METRICS_OPEN": {False: "off"}[defaults.metrics_open],
         "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],

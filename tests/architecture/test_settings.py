@@ -32,6 +32,7 @@ WRONG = [
     ("KEY_RETENTION", "-1", "expected a number from 0 to 3153600000"),
     ("WATCHDOG", "maybe", "expected true or false"),
     ("METRICS_OPEN", "perhaps", "expected true or false"),
+    ("DRILL", "perhaps", "expected true or false"),
     ("RELEASE", "1 0", "expected up to 40 letters, digits and . _ + -, for example 0.9.1"),
     ("PREPARED_STATEMENTS", "maybe", "expected true or false"),
     ("PROBE_PERIOD", "0", "expected a number from 0.1 to 600"),

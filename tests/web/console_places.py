@@ -52,6 +52,7 @@ def make_places() -> dict[str, str]:
         "number": 1,
         "service": "mail",
         "role": "jobs",
+        "name": "carrier-down",
         "token_id": 1,
         "request_id": approval.pk,
         "view_id": view.pk,

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 
-from orders.models import AuditEntry
+from orders.console.drills import SCENARIOS
+from orders.models import Alert, AuditEntry
+from sasweb import webhooks
 from sasweb.launcher import running
-from tests.support.factories import make_order
+from sasweb.mail_server import NotSentError
+from tests.support.factories import make_alert, make_order
 from tests.support.people import person, signed_in
 from tests.support.system import System
 from tests.support.wait import until
@@ -25,7 +29,7 @@ WELL = {"latency": 0, "errors": 0, "hangs": 0, "lost": 0, "refusals": 0}
 def system(tmp_path: Path, settings: Any) -> Iterator[System]:
     """A sandbox, with settings as if it were this installation's own; DEBUG is on."""
     installation = System(tmp_path, forks=False)
-    settings.DEBUG = True
+    settings.DEBUG = settings.IS_DEMONSTRATION = True
     settings.CONFIG = replace(
         settings.CONFIG, var_dir=tmp_path, sandbox_bind=installation.environment["SANDBOX_BIND"]
     )
@@ -42,10 +46,10 @@ def test_it_is_absent_without_debug_and_without_a_sandbox(
     admin: Client, system: System, settings: Any
 ) -> None:
     assert admin.get(PANEL).status_code == 200
-    settings.DEBUG = False
+    settings.DEBUG = settings.IS_DEMONSTRATION = False
     assert admin.get(PANEL).status_code == 404
     assert admin.post(f"{PANEL}kill/scheduler/").status_code == 404
-    settings.DEBUG = True
+    settings.DEBUG = settings.IS_DEMONSTRATION = True
     system.end()
     assert admin.get(PANEL).status_code == 404
     assert admin.post(f"{PANEL}clear/").status_code == 404
@@ -119,3 +123,44 @@ def test_a_viewer_watches_and_has_no_buttons(system: System) -> None:
     assert "Only administrators can change anything here." in page
     assert client.post(f"{PANEL}kill/scheduler/").status_code == 403
     assert client.post(f"{PANEL}clear/").status_code == 403
+
+
+def test_a_drill_is_started_by_an_administrator_and_its_times_are_measured(
+    admin: Client, system: System, settings: Any
+) -> None:
+    settings.DEBUG, settings.IS_DEMONSTRATION = False, True
+    page = admin.post(f"{PANEL}drills/carrier-down/", follow=True)
+    assert "The drill has begun: The carrier is down." in page.content.decode()
+    assert admin.post(f"{PANEL}drills/refused-payments/", follow=True).status_code == 200  # in its place
+    downs = {form.service: form.initial["down"] for form in admin.get(PANEL).context["forms"]}
+    assert not any(downs.values())
+    alert = make_alert(make_order({"mix": "failed"}, process_state="error").pk)
+    ((newest, title), (first, _)) = admin.get(PANEL).context["drills"]
+    assert (title, newest.by, newest.open_alerts, newest.ended_seconds) == (
+        "Payments are refused",
+        "ann",
+        1,
+        None,
+    )
+    assert newest.noticed_seconds is not None and first.noticed_seconds is None
+    admin.post(f"{PANEL}clear/")
+    Alert.objects.filter(pk=alert.pk).update(closed_at=Now())
+    ((newest, _), _) = admin.get(PANEL).context["drills"]
+    assert newest.noticed_seconds <= newest.well_seconds and newest.ended_seconds <= newest.well_seconds
+    assert newest.open_alerts == 0
+    assert admin.post(f"{PANEL}drills/no-such-drill/").status_code == 404
+
+
+def test_every_drill_sets_faults_that_the_sandbox_takes(admin: Client, system: System) -> None:
+    for scenario in SCENARIOS:
+        text = admin.post(f"{PANEL}drills/{scenario.name}/", follow=True).content.decode()
+        assert "The drill has begun" in text, scenario.name
+
+
+def test_in_a_drill_nothing_is_sent_and_each_page_says_so(admin: Client, settings: Any) -> None:
+    assert "nothing is sent" not in admin.get("/console/").content.decode()
+    settings.CONFIG = replace(settings.CONFIG, drill=True)
+    for page in ("/console/", "/"):
+        assert "demo orders; nothing is sent" in admin.get(page).content.decode()
+    with pytest.raises(NotSentError, match="this is a drill"):
+        webhooks.call("https://hooks.example.com/")

@@ -207,7 +207,7 @@ def test_a_demonstration_and_nothing_else_says_that_it_is_one(
     client: Client, settings: Any, is_debug: bool
 ) -> None:
     fill(client)
-    settings.DEBUG = is_debug
+    settings.IS_DEMONSTRATION = is_debug
     text = client.get("/checkout/").content.decode()
     assert ("This is a demonstration" in text) == is_debug
     for method in ("card_ok", "card_declined", "card_slow", "card_hangs"):

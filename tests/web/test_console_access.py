@@ -62,7 +62,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     ),
     **dict.fromkeys(
         (
-            *("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill"),
+            *("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill", "chaos-drill"),
             *("group-runbook", "approval-approve", "approval-decline", "intake-pause", "intake-resume"),
         ),
         (None, "admin"),

@@ -94,7 +94,7 @@ def busy_desk() -> dict[str, str]:
 @pytest.fixture
 def root(settings: Any) -> User:
     settings.REQUIRE_SECOND_FACTOR = False
-    settings.DEBUG = True
+    settings.DEBUG = settings.IS_DEMONSTRATION = True
     user = person("admin")
     user.is_superuser = True
     user.save()

@@ -33,7 +33,7 @@ def test_accounts_of_a_demonstration_in_production_are_reported(settings: Any, t
     load(tmp_path)
     (warning,) = check_demonstration(databases=["default"])
     assert warning.msg.endswith(": admin, api-demo, demo@demo.invalid, operator, viewer")
-    settings.DEBUG = True
+    settings.DEBUG = settings.IS_DEMONSTRATION = True
     assert check_demonstration(databases=["default"]) == []
 
 

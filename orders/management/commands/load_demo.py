@@ -14,12 +14,12 @@ from orders.demo.accounts import ACCOUNTS
 class Command(BaseCommand):
     help = (
         "Load the demonstration catalogue and accounts. Passwords and the API token are written to VAR_DIR."
-        " Works only with DEBUG."
+        " Works only with DEBUG, and in a drill."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Loads what is missing, and says where the passwords are. Raises `CommandError` outside DEBUG."""
-        if not settings.DEBUG:
+        if not settings.IS_DEMONSTRATION:
             raise CommandError(
                 "the demonstration has an administrator whose password is in a file, so it is only loaded with"
                 " DEBUG=true. Make your own first account with manage.py createsuperuser, and the catalogue at"

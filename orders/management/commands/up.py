@@ -49,7 +49,9 @@ class Command(BaseCommand):
             config = settings.CONFIG
             is_demonstration = launch.is_demonstration(config)
             numbers = launch.read_scale(scale, has_sandbox=is_demonstration)
-            if not is_demonstration:
+            if config.drill:
+                launch.check_drill()
+            elif not is_demonstration:
                 launch.check_services()
             os.umask(0o077)  # for all processes
             make_private(config.var_dir, has_server=not os.environ.get("DATABASE_URL"))

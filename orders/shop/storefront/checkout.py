@@ -74,7 +74,7 @@ def _show(request: HttpRequest, content: Cart, form: CheckoutForm, *, status: in
         "form": form,
         "key": _key(request),
         "methods": METHODS.items(),
-        "is_demonstration": settings.DEBUG,
+        "is_demonstration": settings.IS_DEMONSTRATION,
         "intake_paused": is_paused(),
         "selected_method": form["payment_method"].value(),
         "sign_in": f"{resolve_url(settings.LOGIN_URL)}?next={request.path}",

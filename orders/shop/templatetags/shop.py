@@ -51,4 +51,4 @@ def payment_methods() -> Any:
 @register.simple_tag
 def is_demonstration() -> bool:
     """Whether the cards are not real ones."""
-    return bool(settings.DEBUG)
+    return bool(settings.IS_DEMONSTRATION)
