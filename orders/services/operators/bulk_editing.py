@@ -14,6 +14,7 @@ from orders.business import BadOrderError, editing
 from orders.business.fields import Field
 from orders.business.order_edits import CannotEditError, OrderEdit, StoredOrder, StoredStep, plan_edit
 from orders.engine import state_store
+from orders.engine.runtime.sql import database_now
 from orders.models import Order, OrderProcess, StepState
 from orders.services.act_results import Result
 from orders.services.audit import Actor
@@ -136,10 +137,11 @@ def _count(seen: BulkEditPreview, order_id: UUID, edit: OrderEdit) -> None:
 
 
 def _read(processes: Mapping[UUID, OrderProcess]) -> dict[UUID, StoredOrder]:
-    """What edits of these orders start from. Three queries."""
+    """What edits of these orders start from. Four queries."""
+    at = database_now()
     steps: dict[UUID, list[StoredStep]] = {order_id: [] for order_id in processes}
     rows = StepState.objects.filter(process_id__in=list(processes)).order_by("position", "id")
-    for order_id, *columns in rows.values_list("process_id", "name", "state", "outcome", "request"):
+    for order_id, *columns in rows.values_list("process_id", *StoredStep._fields):
         steps[order_id].append(StoredStep(*columns))
     facts = state_store.facts_of(list(processes))
     orders = Order.objects.filter(pk__in=list(processes)).values_list("pk", "data", "placed_at")
@@ -151,6 +153,7 @@ def _read(processes: Mapping[UUID, OrderProcess]) -> dict[UUID, StoredOrder]:
             placed_at=placed_at,
             steps=steps[order_id],
             results=facts[order_id].results,
+            read_at=at,
         )
         for order_id, data, placed_at in orders
         if data
