@@ -32,8 +32,8 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
     """
     with transaction.atomic():
         row, steps = lock_order(order_id)
-        if reason := why_not_resubmit(row):
-            return Result(status=ResultStatus.ALREADY, message=f"{reason}, so nothing was resubmitted.")
+        if why_not := why_not_resubmit(row):
+            return Result(status=ResultStatus.ALREADY, message=f"{why_not}, so nothing was resubmitted.")
         all_failed = [candidate for candidate in steps if candidate.state == StepStatus.FAILED]
         failed = [candidate for candidate in all_failed if step in (None, candidate.name)]
         if step is not None and not failed:
