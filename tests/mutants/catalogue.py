@@ -12,6 +12,7 @@ from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 from tests.mutants.new_orders import NEW_ORDERS
 from tests.mutants.outages import OUTAGES
 from tests.mutants.reconciliation import RECONCILIATION
+from tests.mutants.reversals import REVERSALS
 from tests.mutants.round_trips import ROUND_TRIPS
 from tests.mutants.simulation import SIMULATION
 from tests.mutants.snapshots import SNAPSHOTS
@@ -260,6 +261,7 @@ MUTANTS = (
     *MOVES,
     *WATCHDOG,
     *RECONCILIATION,
+    *REVERSALS,
     # Operators (F33)
     Mutant(
         name="bulk-item-acted-twice",

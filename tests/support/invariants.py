@@ -287,16 +287,23 @@ def compensated_in_reverse(acknowledged: Collection[UUID], workflow: Workflow) -
     """I10: a step is compensated after all that depend on it; a Compensated order has nothing left to reverse."""
     for order_id, events in _histories(acknowledged).items():
         compensated: set[str] = set()
+        completed: set[str] = set()
+        is_cancelled = False
         joints = {declared_name(step) for _, step, _ in events if is_item(step)}
         standing = {step for kind, step, _ in events if kind == "step_completed"} - joints
         for kind, step, _ in events:
+            is_cancelled |= kind == "compensation_requested"
             if kind == "step_compensated":
                 compensated.add(step)
+            elif kind == "step_completed":
+                completed.add(step)
             elif kind == "compensation_started" and step in standing:
                 dependents = workflow.dependents[declared_name(step)]
+                # What is reversed before an edit is followed by others once it has been done anew.
+                done = standing if is_cancelled else completed
                 from_later = {
                     name
-                    for name in standing - compensated
+                    for name in done - compensated
                     if declared_name(name) in dependents
                     and workflow.step_of(name).compensation.value == "reverse"
                 }
