@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from orders.engine.channels.paused_steps import NOT_BEGUN, OF_A_PAUSED_STEP
+from orders.engine.channels.paused_steps import ANY_PAUSE, NOT_BEGUN, OF_A_PAUSED_STEP
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, known, rows_of, send
@@ -128,7 +128,7 @@ def send_claim(
                           AND lapses < {SUSPECT_LAPSES}
                           AND (agent <> ALL(%(picky)s::text[]) OR agent || '/' || operation = ANY(%(offers)s::text[]))
                           AND complete_by > clock_timestamp()
-                          AND NOT ({NOT_BEGUN} AND {OF_A_PAUSED_STEP})
+                          AND NOT ({ANY_PAUSE} AND {NOT_BEGUN} AND {OF_A_PAUSED_STEP})
                         ORDER BY priority DESC, id
                         LIMIT agents.room
                           FOR UPDATE SKIP LOCKED

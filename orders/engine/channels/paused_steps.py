@@ -2,6 +2,8 @@
 
 from orders.engine.branches import SEPARATOR
 
+ANY_PAUSE = "EXISTS (SELECT 1 FROM orders_steppause)"
+"""Asked once by a statement, before it looks at any request: nearly always nothing is paused."""
 NOT_BEGUN = "(deliveries = settled_deliveries AND (deliveries = 0 OR NOT is_repeat))"
 """That no agent host has begun the request. A host that gave it back before it had called has not."""
 OF_A_PAUSED_STEP = f"""(NOT compensates AND (

@@ -143,6 +143,7 @@ FIELDS: Mapping[str, Field] = {
         help="that an operator has paused, or not, or that wait because this step is paused",
         example="paused:yes",
         read=_paused,
+        allowed=(YES, NO),
     ),
     "archived": _choice("in the archive, or not", "archived:no", [YES, NO]),
 }
