@@ -18,6 +18,7 @@ from orders.console.forms.fields import PageForm
 from orders.console.forms.filters import OrderFilterForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.console.known_filters import only_filters
+from orders.console.presence import beside_others, of_group, present
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection, refund_approval
 from orders.selectors.desk.bulk_again import causes_of
@@ -111,6 +112,7 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
 
 
 @only_filters(OrderFilterForm, SelectionForm, own_errors=True)
+@present(of_group, "bulk-new")
 def _preview(request: HttpRequest) -> HttpResponse:
     selection = _selection(request.GET)
     count = _count(selection)
@@ -122,6 +124,7 @@ preview = needs(OPERATE, require_safe(_preview))
 
 
 @act(OPERATE, confirmed=True)
+@beside_others(of_group, "bulk-new")
 def create(request: HttpRequest) -> HttpResponse:
     """Starts an action, or shows the form again with what is wrong."""
     selection = _selection(request.POST)

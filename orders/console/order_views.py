@@ -17,8 +17,10 @@ from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import FoldedFiltersForm, OrderFilterForm
 from orders.console.forms.orders import DecisionForm, PauseForm, PriorityForm
 from orders.console.guards import actor, page
+from orders.console.kept_forms import kept, show_rest
 from orders.console.known_filters import only_filters
 from orders.console.order_lookup import readable_json
+from orders.console.presence import of_order, present
 from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search, timeline
@@ -183,6 +185,7 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
 
 
 @page
+@present(of_order)
 def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Shows where an order stands, its steps over time, its history, and what can be done about it."""
     at, limits = now(), retry_limits()
@@ -213,10 +216,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "events": [event_entry(event, limits) for event in reversed(events)],
             "left_out": len(detail.events) - len(events),
             "spent": detail.spent,
-            "priority_form": _priority_form(order),
-            "pause_form": PauseForm() if order.can_pause else None,
+            **_forms(request, order),
             "cancel": cancel_words(money_back([order_id]) if order.can_compensate else NOTHING),
-            "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "approvals": approvals_of(order_id, now=at),
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
@@ -225,9 +226,21 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     )
 
 
-def _priority_form(order: ConsoleOrder) -> PriorityForm | None:
-    facts = order.detail.order
-    return PriorityForm(initial={"priority": facts.priority}) if facts and not order.has_ended else None
+def _forms(request: HttpRequest, order: ConsoleOrder) -> dict[str, Any]:
+    """The forms on an order's page. One that was refused has what was typed, and says why."""
+    facts, number = order.detail.order, order.detail.order_id
+    priority = pause = None
+    if facts and not order.has_ended:
+        unsent = PriorityForm(initial={"priority": facts.priority})
+        priority = kept(request, f"PriorityForm {number}", PriorityForm, unsent)
+    if order.can_pause:
+        pause = kept(request, f"PauseForm {number}", PauseForm, PauseForm())
+    show_rest(request)
+    return {
+        "priority_form": priority,
+        "pause_form": pause,
+        "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
+    }
 
 
 def _step(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def test_tables_of_libraries_are_hidden() -> None:
         *("Address", "ApiToken", "AuditLink", "Bucket", "Erasure", "FeedEpoch", "LoggedRequest"),
         *("RetentionFailure", "StatusCount", "SubmissionKey", "TotpFactor"),
         *("AgentFigures", "AgentTally", "CauseFigures", "OrderFigures"),
-        *("CustomerTerm", "HandoverNote", "OwnRunbook", "TermsWalk"),
+        *("CustomerTerm", "HandoverNote", "OwnRunbook", "Presence", "TermsWalk"),
     }
 
 

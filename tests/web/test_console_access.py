@@ -35,7 +35,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
             *("handover", "handover-text", "cause-history", "group-times"),
             *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions", "deadlines", "find"),
-            "approvals",
+            *("approvals", "order-presence", "group-presence"),
         ),
         PAGE,
     ),

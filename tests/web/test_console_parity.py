@@ -87,6 +87,7 @@ OWN = {
     *("orders-csv", "alerts-csv", "audit-csv"),  # the same as the lists, for spreadsheets
     *("sign-in", "second-factor", "second-factor-qr", "second-factor-set-up", "second-factor-codes"),
     *("second-factor-remove", "tokens", "token-pin", "token-revoke"),  # of a person: no token makes another
+    *("order-presence", "group-presence"),  # of people who look at a page
     *("chaos", "chaos-faults", "chaos-clear", "chaos-kill"),  # of the sandbox
 }
 """What is only the console's."""

@@ -40,13 +40,14 @@ TABLES = {
     "orders_approvalrequest": Mentions(
         texts=("summary", "reason", "note", "result"), documents=("parameters",)
     ),
+    "orders_presence": Mentions(texts=("who",)),
     "orders_outgoingmessage": Mentions(texts=("recipient", "error"), documents=("arguments",)),
     "orders_webhookdelivery": Mentions(texts=(), documents=("body", "log")),
     "orders_circuit": Mentions(texts=("cause_message", "held_reason"), key="agent", first=""),
     "django_admin_log": Mentions(texts=("object_repr", "change_message")),
 }
 SESSIONS = "django_session"
-NUMBERED = {"pattern"}
+NUMBERED = {"pattern", "who"}
 """Columns that are unique, so that two rows may not become the same."""
 
 
