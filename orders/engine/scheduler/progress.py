@@ -4,7 +4,7 @@
 neither touches a database: the same rows and the same `now` give the same moves.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -17,7 +17,7 @@ from orders.engine.rows import ReplyRow, StepRow
 from orders.engine.scheduler import branching, dispatch
 from orders.vocabulary import EventKind, Goal, ProcessState, ReplyOutcome, StepStatus
 
-FAILURES = {
+FAILURES: Mapping[str, EventKind] = {
     ReplyOutcome.REFUSED: EventKind.STEP_REFUSED,
     ReplyOutcome.DECLINED: EventKind.STEP_DECLINED,
     ReplyOutcome.FAILED: EventKind.STEP_FAILED,
