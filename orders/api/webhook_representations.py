@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from orders.api import enumerations
 from orders.api.representations import Out, page_of
-from orders.vocabulary import DeliveryState, DisabledReason, EventKind
+from orders.vocabulary import DeliveryState, EventKind
 
 
 class WebhookOut(Out):
@@ -111,7 +111,7 @@ def webhook(endpoint: Any) -> dict[str, Any]:
         "created_at": endpoint.created_at,
         "failing_since": endpoint.failing_since,
         "disabled_at": endpoint.disabled_at,
-        "disabled_reason": DisabledReason(endpoint.disabled_reason) if endpoint.disabled_reason else None,
+        "disabled_reason": endpoint.disabled_reason or None,
         "previous_secret_until": endpoint.previous_until,
     }
 

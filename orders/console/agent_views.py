@@ -1,20 +1,22 @@
 """The agents: their circuits, and the acts on them."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-from django.contrib import messages
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from orders.access.levels import ADMINISTER, OPERATE
+from orders.console import kept_forms
 from orders.console.figures_pages import call_figures
 from orders.console.flash import show_result
 from orders.console.forms.agents import ForceCircuitForm, LimitForm, PauseForm
-from orders.console.forms.fields import first_error
 from orders.console.guards import act, actor, page
 from orders.selectors.database_clock import now
-from orders.selectors.desk.agents import agent_statuses
+from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.approvals import waiting_about_agents
 from orders.selectors.desk.outlook import LISTED, coming_misses, outlooks
 from orders.selectors.desk.pauses import read_pauses
@@ -32,9 +34,27 @@ def show_agents(request: HttpRequest) -> HttpResponse:
         "agents": agents,
         **call_figures(request, agents, now=at),
         "approvals": waiting_about_agents(now=at),
-        "force_form": ForceCircuitForm(label_suffix=""),
+        "forms": {agent.name: _forms(request, agent) for agent in agents},
     }
+    kept_forms.show_rest(request)
     return render(request, "console/agents/list.html", context)
+
+
+def _forms(request: HttpRequest, agent: AgentStatus) -> dict[str, forms.Form]:
+    """The forms of one agent. One that was refused has what was typed, and says why."""
+    name, circuit = agent.name, agent.circuit
+
+    def kept(place: str, form: type[forms.Form], **options: Any) -> forms.Form:
+        build = partial(form, auto_id=f"{name}-{place}-%s", label_suffix="", **options)
+        return kept_forms.kept(request, f"{form.__name__} {name}", build, build())
+
+    limits = {"rate": circuit.set_rate, "capacity": circuit.set_capacity}
+    shown = {"limit": kept("limit", LimitForm, initial=limits)}
+    if not circuit.paused:
+        shown["pause"] = kept("pause", PauseForm)
+    if not agent.is_forced:
+        shown["force"] = kept("force", ForceCircuitForm)
+    return shown
 
 
 @page
@@ -118,10 +138,7 @@ def _act(
     form: PauseForm | LimitForm | ForceCircuitForm,
     call: Callable[[], Result],
 ) -> HttpResponse:
-    if form.is_valid():
-        show_result(request, call())
-    else:
-        messages.error(request, first_error(form))
+    kept_forms.answer(request, f"{type(form).__name__} {agent}", form, call)
     return _back_to(agent)
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
@@ -18,8 +19,11 @@ from orders.console.forms.fields import ReasonForm, first_error
 from orders.console.forms.ranges import HistoryForm
 from orders.console.forms.runbooks import RunbookForm
 from orders.console.guards import act, actor, page
+from orders.console.kept_forms import kept, show_rest
 from orders.console.known_filters import only_filters
+from orders.console.presence import of_group, present
 from orders.console.runbook_parts import runbook_of
+from orders.models import AlertGroup
 from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.selectors.desk.cause_acts import recent_times
@@ -61,6 +65,7 @@ def export_alerts(request: HttpRequest) -> HttpResponseBase:
 
 @page
 @only_filters(GroupAlertsForm)
+@present(of_group)
 def show_group(request: HttpRequest, group_id: int) -> HttpResponse:
     """Shows one cause: its orders, notes, bulk actions, and the notifications about it."""
     return _group_page(request, group_id, NoteForm())
@@ -92,27 +97,62 @@ def _group_page(
             "joined": alerts.joined_since(group, running) if running else [],
             "note_form": note_form,
             **cause_figures([group.pk], now=at),
-            **_shift_parts(group, cause, at),
+            **_shift_parts(request, group, cause, at),
         },
         status=status,
     )
 
 
-def _shift_parts(group: Any, cause: Any, at: datetime) -> dict[str, Any]:
+def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> dict[str, Any]:
     """Who owns a group, its snooze, what is known about its code, and when it was open before."""
     own = runbook_of(group.kind, group.code, group.agent)
+    snooze = snooze_of(group, count=cause.open if cause else 0, now=at)
     own_text = own["own_runbook"].text if own["own_runbook"] else ""
     return {
-        "snooze": snooze_of(group, count=cause.open if cause else 0, now=at),
+        "snooze": snooze,
         "earlier": earlier_times(group, now=at),
-        "owner_form": OwnerForm(
-            owners=may_operate().values_list("username", flat=True), present=group.owner_name
-        ),
-        "snooze_form": SnoozeForm(),
-        "ticket_form": TicketForm(present=group.ticket_url),
-        "runbook_form": RunbookForm(present=own_text),
+        **_group_forms(request, group, own_text, can_snooze=bool(cause) and not snooze),
         **own,
     }
+
+
+def _group_forms(
+    request: HttpRequest, group: AlertGroup, own_text: str, *, can_snooze: bool
+) -> dict[str, forms.Form]:
+    """The forms that change what people decide of a group. One that was refused has what was typed, and says why."""
+    owners = may_operate().values_list("username", flat=True)
+    owner, ticket = group.owner_name, group.ticket_url
+
+    def seeing(present: str, data: QueryDict) -> QueryDict:
+        """What was typed, by somebody who now sees what is there."""
+        data["expected"] = present
+        return data
+
+    fields: dict[str, forms.Form] = {
+        "owner_form": kept(
+            request,
+            f"owner {group.pk}",
+            lambda data: OwnerForm(seeing(owner, data), owners=owners, present=owner),
+            OwnerForm(owners=owners, present=owner),
+        ),
+        "ticket_form": kept(
+            request,
+            f"ticket {group.pk}",
+            lambda data: TicketForm(seeing(ticket, data)),
+            TicketForm(present=ticket),
+        ),
+        "runbook_form": kept(
+            request,
+            f"runbook {group.pk}",
+            lambda data: RunbookForm(seeing(own_text, data)),
+            RunbookForm(present=own_text),
+        ),
+        "snooze_form": SnoozeForm(),
+    }
+    if can_snooze:
+        fields["snooze_form"] = kept(request, f"snooze {group.pk}", SnoozeForm, SnoozeForm())
+    show_rest(request)
+    return fields
 
 
 @page

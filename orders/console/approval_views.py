@@ -1,7 +1,6 @@
 """Requests for approval: the list, answering and withdrawing one, and asking for what only an admin does."""
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from orders.access.levels import ADMINISTER, OPERATE
+from orders.console import kept_forms
 from orders.console.erasure_views import erasure_page
 from orders.console.flash import show_result
 from orders.console.forms.agents import ForceCircuitForm
@@ -85,12 +85,19 @@ def _answer(request: HttpRequest, answer: Callable[[], Result]) -> HttpResponse:
 def ask_to_force(request: HttpRequest, agent: str) -> HttpResponse:
     """Asks an admin to force a circuit."""
     form = ForceCircuitForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, first_error(form))
-        return _back_to(agent)
-    values = form.cleaned_data
-    parameters = {"agent": agent, "state": values["state"], "seconds": values["seconds"]}
-    return _ask_about_agent(request, ApprovalAct.FORCE_CIRCUIT, parameters, values["reason"])
+
+    def ask() -> Result:
+        values = form.cleaned_data
+        parameters = {"agent": agent, "state": values["state"], "seconds": values["seconds"]}
+        return approvals.ask(
+            act=ApprovalAct.FORCE_CIRCUIT,
+            parameters=parameters,
+            actor=actor(request),
+            reason=values["reason"],
+        ).result
+
+    kept_forms.answer(request, f"ForceCircuitForm {agent}", form, ask)
+    return _back_to(agent)
 
 
 @act(OPERATE)
@@ -98,15 +105,11 @@ def ask_to_unforce(request: HttpRequest, agent: str) -> HttpResponse:
     """Asks an admin to stop forcing a circuit."""
     form = ReasonForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
-    return _ask_about_agent(request, ApprovalAct.UNFORCE_CIRCUIT, {"agent": agent}, reason)
-
-
-def _ask_about_agent(
-    request: HttpRequest, act: ApprovalAct, parameters: dict[str, Any], reason: str
-) -> HttpResponse:
-    asking = approvals.ask(act=act, parameters=parameters, actor=actor(request), reason=reason)
+    asking = approvals.ask(
+        act=ApprovalAct.UNFORCE_CIRCUIT, parameters={"agent": agent}, actor=actor(request), reason=reason
+    )
     show_result(request, asking.result)
-    return _back_to(parameters["agent"])
+    return _back_to(agent)
 
 
 def _back_to(agent: str) -> HttpResponse:

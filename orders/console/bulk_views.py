@@ -19,6 +19,7 @@ from orders.console.forms.fields import PageForm
 from orders.console.forms.filters import OrderFilterForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.console.known_filters import only_filters
+from orders.console.presence import beside_others, of_group, present
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection, refund_approval
 from orders.selectors.desk.bulk_again import causes_of
@@ -112,6 +113,7 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
 
 
 @only_filters(OrderFilterForm, SelectionForm, own_errors=True)
+@present(of_group, "bulk-new")
 def _preview(request: HttpRequest) -> HttpResponse:
     selection = selection_of(request.GET)
     if selection.kind == BulkKind.EDIT:
@@ -125,6 +127,7 @@ preview = needs(OPERATE, require_safe(_preview))
 
 
 @act(OPERATE, confirmed=True)
+@beside_others(of_group, "bulk-new")
 def create(request: HttpRequest) -> HttpResponse:
     """Starts an action, or shows the form again with what is wrong."""
     selection = selection_of(request.POST)

@@ -11,6 +11,7 @@ from orders.console.flash import show_result
 from orders.console.forms.orders import TypedForm
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page
+from orders.console.presence import beside_others, of_order, present
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import ResultStatus
 from orders.services.operators.erasure import erase as erase_customer
@@ -24,6 +25,7 @@ def _email(order: ConsoleOrder) -> str:
     return order.detail.order.email
 
 
+@present(of_order, "order-erase")
 def _ask_to_erase(request: HttpRequest, order_id: UUID) -> HttpResponse:
     return erasure_page(request, read_page(order_id), TypedForm(word=WORD))
 
@@ -43,6 +45,7 @@ def erasure_page(request: HttpRequest, order: ConsoleOrder, form: TypedForm) -> 
 
 
 @act(ADMINISTER, confirmed=True)
+@beside_others(of_order, "order-erase")
 def _erase(request: HttpRequest, order_id: UUID) -> HttpResponse:
     order, form = read_page(order_id), TypedForm(request.POST, word=WORD)
     if not form.is_valid():

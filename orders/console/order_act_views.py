@@ -14,8 +14,8 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
+from orders.console import kept_forms
 from orders.console.flash import show_result
-from orders.console.forms.fields import first_error
 from orders.console.forms.orders import (
     DecisionForm,
     PauseForm,
@@ -26,6 +26,7 @@ from orders.console.forms.orders import (
 )
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
 from orders.console.order_lookup import read_anywhere, read_page, step_named
+from orders.console.presence import beside_others, of_order, present
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.selectors.desk.decisions import has_order_compensated
@@ -41,11 +42,8 @@ from orders.wording.cancelling import cancel_words
 
 
 def _act(request: HttpRequest, order_id: UUID, form: forms.Form, call: Callable[[], Result]) -> HttpResponse:
-    """Makes the call if the form is valid, and returns to the order with the result."""
-    if not form.is_valid():
-        messages.error(request, first_error(form))
-        return redirect("console:order", order_id)
-    show_result(request, _call(call))
+    """Makes the call if the form is valid, and returns to the order with the result, or with what is wrong."""
+    kept_forms.answer(request, f"{type(form).__name__} {order_id}", form, lambda: _call(call))
     return redirect("console:order", order_id)
 
 
@@ -57,6 +55,7 @@ def _call(call: Callable[[], Result]) -> Result:
 
 
 @act(OPERATE)
+@beside_others(of_order)
 def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Resubmits an order: with `now` at once, otherwise in ten seconds, during which it can be undone."""
     form = ResubmitForm(request.POST)
@@ -158,6 +157,7 @@ def decide(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     )
 
 
+@present(of_order, "step-decide-confirmed")
 def _ask_to_confirm_decision(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     form = TypedForm(word=confirmation(order_id).typed, reason=request.GET.get("reason", ""))
     return _decision_page(request, order_id, step, form)
@@ -179,6 +179,7 @@ def _decision_page(request: HttpRequest, order_id: UUID, step: str, form: TypedF
 
 
 @act(OPERATE, confirmed=True)
+@beside_others(of_order, "step-decide-confirmed")
 def _decide_confirmed(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     form, operator = TypedForm(request.POST, word=confirmation(order_id).typed), actor(request)
     if form.is_valid():
@@ -215,6 +216,7 @@ decide_confirmed = ask_then_act(needs(OPERATE, require_safe(_ask_to_confirm_deci
 """Explains that a choice has the order compensated, asks for confirmation, and decides."""
 
 
+@present(of_order, "step-skip")
 def _ask_to_skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     return _skip_page(request, read_page(order_id), step, TypedForm(word=step))
 
@@ -225,6 +227,7 @@ def _skip_page(request: HttpRequest, order: ConsoleOrder, step: str, form: Typed
 
 
 @act(OPERATE)
+@beside_others(of_order, "step-skip")
 def _skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     form, operator = TypedForm(request.POST, word=step), actor(request)
     if form.is_valid():
@@ -241,6 +244,7 @@ skip = ask_then_act(needs(OPERATE, require_safe(_ask_to_skip)), _skip)
 """Asks for a reason and for the step's name, and skips the step."""
 
 
+@present(of_order, "order-compensate")
 def _ask_to_compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
     return _compensate_page(request, order_id, TypedForm(word=confirmation(order_id).typed))
 
@@ -258,6 +262,7 @@ def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> H
 
 
 @act(OPERATE, confirmed=True)
+@beside_others(of_order, "order-compensate")
 def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
     form, operator = TypedForm(request.POST, word=confirmation(order_id).typed), actor(request)
     if form.is_valid():

@@ -15,6 +15,7 @@ from orders.console.flash import show_result
 from orders.console.forms.step_request import EditForm
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page
+from orders.console.presence import beside_others, of_order, present
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import ResultStatus
 from orders.services.operators import editing, order_editing
@@ -25,6 +26,7 @@ SEEN_SALT = "console.edit-order"
 """The salt of the signed values that an operator saw before she edited them."""
 
 
+@present(of_order, "order-edit")
 def _ask_to_edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
     order, editable = _editable(request, order_id)
     form = EditForm(editable.fields, initial=EditForm.initial_of(editable.fields, editable.values))
@@ -53,6 +55,7 @@ def _form_page(
 
 
 @act(OPERATE)
+@beside_others(of_order, "order-edit", when=lambda request: "confirm" in request.POST)
 def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Checks the form and shows the comparison; with `confirm`, edits the order."""
     order, editable = _editable(request, order_id)
@@ -81,7 +84,8 @@ def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
             ],
         )
     except ValueError as error:
-        form.add_error(None, str(error))
+        where = getattr(error, "where", "")
+        form.add_error(where if where in form.fields else None, str(error))
         return _form_page(request, order, form, status=422)
     if result.status is ResultStatus.REFUSED:
         form.add_error(None, result.message)

@@ -8,7 +8,8 @@ from django.http import HttpRequest
 
 from orders.console import order_chart, time_span
 from orders.console.attempt_comparison import comparison
-from orders.console.forms.orders import PriorityForm
+from orders.console.forms.orders import DecisionForm, PauseForm, PriorityForm
+from orders.console.kept_forms import kept, show_rest
 from orders.console.order_history import history
 from orders.console.order_lookup import readable_json
 from orders.console.runbook_parts import runbook_of
@@ -92,9 +93,21 @@ def customer_query(order: ConsoleOrder) -> str:
     return "" if email in (None, "", ERASED) else str(Condition(name="customer", values=(email,)))
 
 
-def priority_form(order: ConsoleOrder) -> PriorityForm | None:
-    facts = order.detail.order
-    return PriorityForm(initial={"priority": facts.priority}) if facts and not order.has_ended else None
+def forms_part(request: HttpRequest, order: ConsoleOrder) -> dict[str, Any]:
+    """The forms on an order's page. One that was refused has what was typed, and says why."""
+    facts, number = order.detail.order, order.detail.order_id
+    priority = pause = None
+    if facts and not order.has_ended:
+        unsent = PriorityForm(initial={"priority": facts.priority})
+        priority = kept(request, f"PriorityForm {number}", PriorityForm, unsent)
+    if order.can_pause:
+        pause = kept(request, f"PauseForm {number}", PauseForm, PauseForm())
+    show_rest(request)
+    return {
+        "priority_form": priority,
+        "pause_form": pause,
+        "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
+    }
 
 
 def step_part(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:

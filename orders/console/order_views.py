@@ -14,7 +14,6 @@ from orders.console import order_query
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import FoldedFiltersForm, OrderFilterForm
-from orders.console.forms.orders import DecisionForm, PauseForm
 from orders.console.guards import actor, page
 from orders.console.known_filters import only_filters
 from orders.console.order_lookup import readable_json
@@ -22,11 +21,12 @@ from orders.console.order_page import (
     cause_part,
     chart_part,
     customer_query,
+    forms_part,
     headline,
     history_part,
-    priority_form,
     step_part,
 )
+from orders.console.presence import of_order, present
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.approvals import approvals_of
@@ -190,6 +190,7 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
 
 
 @page
+@present(of_order)
 def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Shows where an order stands, its steps over time, its history, and what can be done about it."""
     at, limits = now(), retry_limits()
@@ -212,10 +213,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             **history_part(request, detail, limits),
             "spent": spent_rows(detail.spent),
             "customer_query": customer_query(order),
-            "priority_form": priority_form(order),
-            "pause_form": PauseForm() if order.can_pause else None,
+            **forms_part(request, order),
             "cancel": cancel_words(money_back([order_id]) if order.can_compensate else NOTHING),
-            "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "approvals": approvals_of(order_id, now=at),
             "requests": requests_about(order_id, operators=operators()),
             "now": at,

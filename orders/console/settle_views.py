@@ -13,6 +13,7 @@ from orders.console.flash import show_result
 from orders.console.forms.settling import COMPENSATED, DONE, SettleForm
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page, readable_json, step_named
+from orders.console.presence import beside_others, of_order, present
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
@@ -23,6 +24,7 @@ from orders.vocabulary import ApprovalAct, Goal
 OUTCOMES = {DONE: approval_acts.DONE, COMPENSATED: approval_acts.COMPENSATED}
 
 
+@present(of_order, "step-settle")
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
     return _settle_page(request, order, step, _settle_form(order, step))
@@ -97,6 +99,7 @@ def _ask(values: dict[str, Any], operator: Actor, order_id: UUID, step: str) -> 
 
 
 @act(ADMINISTER, confirmed=True)
+@beside_others(of_order, "step-settle")
 def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     return _take(request, order_id, step, is_asked_for=False)
 

@@ -18,6 +18,7 @@ from orders.console.flash import show_result
 from orders.console.forms.step_request import EditForm, inputs
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page, step_named
+from orders.console.presence import beside_others, of_order, present
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
 from orders.services.operators import editing, order_editing
 from orders.services.operators.editing import Field
@@ -27,6 +28,7 @@ SEEN_SALT = "console.edit"
 """The salt of the signed values that an operator saw before she edited them."""
 
 
+@present(of_order, "step-edit")
 def _ask_to_edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
     step_page, fields = _editable(order, step)
@@ -54,6 +56,7 @@ def _editable(order: ConsoleOrder, name: str) -> tuple[ConsoleStep, tuple[Field,
 
 
 @act(OPERATE)
+@beside_others(of_order, "step-edit", when=lambda request: "confirm" in request.POST)
 def _edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     """Checks the form and shows the comparison; with `confirm`, edits and resubmits the step."""
     order = read_page(order_id)

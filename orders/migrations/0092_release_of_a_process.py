@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0089_edits_in_bulk")]
+    dependencies = [("orders", "0091_presence")]
 
     operations = [
         migrations.AddField(

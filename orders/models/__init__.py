@@ -38,6 +38,7 @@ from orders.models.limits import Bucket
 from orders.models.order import Order, OrderLine
 from orders.models.outbox import OutgoingMessage
 from orders.models.pauses import IntakePause, StepPause
+from orders.models.presence import Presence
 from orders.models.requests import LoggedRequest
 from orders.models.second_factor import TotpFactor
 from orders.models.shifts import HandoverNote, OwnRunbook
@@ -79,6 +80,7 @@ __all__ = [
     "OrderProcess",
     "OutgoingMessage",
     "OwnRunbook",
+    "Presence",
     "RetentionFailure",
     "RetryBudget",
     "RoleInstance",

@@ -47,6 +47,7 @@ RULES: Mapping[str, Rule] = {
     "agent instances": Rule(
         table="orders_agentinstance", condition="seen_at < %(before)s", age=timedelta(days=1)
     ),
+    "presence": Rule(table="orders_presence", condition="seen_at < %(before)s", age=timedelta(hours=1)),
     "role instances": Rule(
         table="orders_roleinstance",
         condition="seen_at < %(before)s",

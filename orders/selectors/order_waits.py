@@ -77,7 +77,10 @@ def awaited(step: Mapping[str, Any]) -> WaitKind | None:
     is_asked_again = (
         step["state"] == StepStatus.RUNNING and kind == WaitKind.ANSWER and step["awaits_until"] is not None
     )
-    return WaitKind(kind) if kind and (step["state"] == StepStatus.AWAITING or is_asked_again) else None
+    if not kind or not (step["state"] == StepStatus.AWAITING or is_asked_again):
+        return None
+    # What only a newer release knows is something from outside all the same.
+    return WaitKind(kind) if kind in list(WaitKind) else WaitKind.EVENT
 
 
 def _parked_until(step: Mapping[str, Any], kind: WaitKind) -> datetime | None:

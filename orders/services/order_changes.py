@@ -4,6 +4,7 @@ Each act is one transaction. It locks the order first and returns what actually 
 `orders.services.placing`.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.db import transaction
@@ -96,12 +97,13 @@ def compensate_order(
 
     def compensate(row: ProcessRow, _: list[StepRow]) -> Result:
         if row.goal == Goal.COMPENSATE:
-            message = {
+            messages: Mapping[str, str] = {
                 ProcessState.COMPENSATED: "The order is already cancelled.",
                 ProcessState.ERROR: (
                     "The order is already being cancelled, but a step could not be reversed. Resubmit it."
                 ),
-            }.get(ProcessState(row.process_state), UNDER_WAY)
+            }
+            message = messages.get(row.process_state, UNDER_WAY)
             return Result(status=ResultStatus.ALREADY, message=message)
         if refusal := why_not_refund(order_id, approval=approval):
             return refusal

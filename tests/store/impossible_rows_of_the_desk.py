@@ -17,6 +17,7 @@ from orders.models import (
     CustomerTerm,
     IntakePause,
     OrderFigures,
+    Presence,
     SavedView,
     StepPause,
 )
@@ -70,6 +71,10 @@ def step_pause(**fields: Any) -> None:
     StepPause.objects.create(**{"workflow": "cake", "step": "mix", "by": "ada", "reason": "mould", **fields})
 
 
+def presence() -> None:
+    Presence.objects.create(kind="order", target="1", who="olga")
+
+
 def two(write: Callable[[], object]) -> Callable[[], object]:
     return lambda: [write() for _ in range(2)]
 
@@ -97,6 +102,7 @@ OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
     ("one_row_of_figures_per_span", "a minute twice", two(figures)),
     ("figures_have_every_age", "a histogram with too few ages", lambda: figures(AGES - 1)),
     ("one_tally_per_outcome", "a tally twice", two(tally)),
+    ("a_person_is_at_a_page_once", "somebody at a page twice", two(presence)),
     ("a_tally_has_every_bucket", "a tally with too many buckets", lambda: tally(BUCKETS + 1)),
     ("one_row_of_agent_figures_per_span", "an agent's minute twice", two(agent_figures)),
     (

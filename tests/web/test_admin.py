@@ -50,7 +50,16 @@ def test_tables_of_libraries_are_hidden() -> None:
         *("Address", "ApiToken", "AuditLink", "Bucket", "Erasure", "FeedEpoch", "LoggedRequest"),
         *("RetentionFailure", "StatusCount", "SubmissionKey", "TotpFactor"),
         *("AgentFigures", "AgentTally", "CauseFigures", "OrderFigures"),
-        *("CustomerTerm", "HandoverNote", "IntakePause", "OwnRunbook", "SavedView", "StepPause", "TermsWalk"),
+        *(
+            "CustomerTerm",
+            "HandoverNote",
+            "IntakePause",
+            "OwnRunbook",
+            "Presence",
+            "SavedView",
+            "StepPause",
+            "TermsWalk",
+        ),
     }
 
 

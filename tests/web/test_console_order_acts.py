@@ -112,7 +112,7 @@ def test_an_edit_is_compared_confirmed_and_resubmitted_and_a_second_editor_is_re
         "<del>Delft</del>" in compared.content.decode() and "<ins>Den Haag</ins>" in compared.content.decode()
     )
     assert step_of(order, "create-shipment").request["ship_to"]["city"] == "Delft"
-    confirmed = {"confirm": "1", "reason": "she moved"}
+    confirmed = {"confirm": "1", "reason": "she moved", "act_anyway": "1"}
     client.post(at, new | confirmed | {"seen": compared.context["seen"]})
     late = other.post(
         at, new | {"ship_to.city": "Gouda"} | confirmed | {"seen": theirs.context["seen"]}, follow=True

@@ -100,6 +100,7 @@ OWN = {
     "query-words",  # what an input completes; the lists have all of it
     *("sign-in", "second-factor", "second-factor-qr", "second-factor-set-up", "second-factor-codes"),
     *("second-factor-remove", "tokens", "token-pin", "token-revoke"),  # of a person: no token makes another
+    *("order-presence", "group-presence"),  # of people who look at a page
     *("chaos", "chaos-faults", "chaos-clear", "chaos-kill", "chaos-drill"),  # of the sandbox
 }
 """What is only the console's."""

@@ -74,9 +74,10 @@ def test_what_was_typed_is_kept_by_a_mistake_by_going_back_and_by_somebody_elses
     back = client.post(place(order), {**TYPED, "back": "1"})
     assert back.status_code == 200 and 'value="Gouda"' in back.content.decode()
     seen = client.post(place(order), TYPED).context["seen"]
-    other = {**TYPED, "ship_to.city": "Breda", "confirm": "1", "seen": seen}
+    anyway = {"confirm": "1", "seen": seen, "act_anyway": "1"}
+    other = {**TYPED, "ship_to.city": "Breda", **anyway}
     desk("operator").post(place(order), other)
-    late = client.post(place(order), {**TYPED, "confirm": "1", "seen": seen})
+    late = client.post(place(order), {**TYPED, **anyway})
     page = late.content.decode()
     assert (
         late.status_code == 422 and "Somebody else has edited this order" in page and 'value="Gouda"' in page

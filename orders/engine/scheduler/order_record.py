@@ -148,7 +148,9 @@ class OrderRecord:
 
     def _failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any], now: datetime) -> None:
         error = json.loads(reply.body)
-        outcome = Outcome.UNKNOWN if reply.outcome == ReplyOutcome.FAILED else Outcome.REFUSED
+        # What only a newer release knows is no definite no.
+        is_refused = reply.outcome in (ReplyOutcome.REFUSED, ReplyOutcome.DECLINED)
+        outcome = Outcome.REFUSED if is_refused else Outcome.UNKNOWN
         waits_until = None
         if reply.outcome == ReplyOutcome.DECLINED:
             waits_until = now + timedelta(seconds=self._workflow.step_of(step.name).customer_wait)
@@ -158,7 +160,7 @@ class OrderRecord:
         self.steps[step.name] = step._replace(
             state=StepStatus.FAILED, outcome=outcome, error=error, not_before=waits_until
         )
-        self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **call)
+        self._note(FAILURES.get(reply.outcome, EventKind.STEP_FAILED), step, error=error, **call)
 
     def _tell_declined(self, name: str, error: Mapping[str, Any], until: datetime) -> None:
         """Tells the application that a step waits for the customer, unless the order is being compensated anyway."""

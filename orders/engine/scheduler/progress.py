@@ -17,7 +17,7 @@ from orders.engine.rows import ReplyRow, StepRow
 from orders.engine.scheduler import branching, dispatch
 from orders.vocabulary import EventKind, Goal, ProcessState, ReplyOutcome, StepStatus
 
-FAILURES = {
+FAILURES: Mapping[str, EventKind] = {
     ReplyOutcome.REFUSED: EventKind.STEP_REFUSED,
     ReplyOutcome.DECLINED: EventKind.STEP_DECLINED,
     ReplyOutcome.FAILED: EventKind.STEP_FAILED,

@@ -3,7 +3,7 @@
 Pure. A `Standing` has the facts; `orders.wording.standings` has the words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -36,7 +36,7 @@ class StandingKind(StrEnum):
     PROCESSED = "processed"
 
 
-PARKED = {
+PARKED: Mapping[str, StandingKind] = {
     WaitKind.DECISION: StandingKind.DECISION,
     WaitKind.DELAY: StandingKind.DELAY,
 }
@@ -191,7 +191,7 @@ def _parked(step: StepFacts, retry_limits: RetryLimits, now: datetime) -> Standi
     """A step that waits for an answer from outside, or for a time. Nothing is under way for it."""
     failures, limit = _counted(step, retry_limits)
     is_late = step.complete_by is not None and step.complete_by <= now
-    kind = PARKED.get(WaitKind(step.awaits), StandingKind.ANSWER) if step.awaits else StandingKind.ANSWER
+    kind = PARKED.get(step.awaits, StandingKind.ANSWER)
     return Standing(
         kind=StandingKind.OVERDUE if is_late else kind,
         on=step.agent or step.name,

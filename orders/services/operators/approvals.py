@@ -178,6 +178,8 @@ def approve(*, request_id: int, actor: Actor) -> Result:
     def work(request: ApprovalRequest) -> Result:
         if same_person(request.asked_by, actor.name):
             return refused("You asked for this yourself, so another admin has to approve it.")
+        if request.act not in list(ApprovalAct):
+            return refused("Only a newer release knows this act. Approve it there, or decline it.")
         result = _carry_out(request, actor)
         is_done = result.status is ResultStatus.DONE
         _end(
