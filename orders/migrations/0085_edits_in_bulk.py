@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0087_requests_by_message")]
+    dependencies = [("orders", "0084_requests_by_message")]
 
     operations = [
         migrations.AlterField(

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0089_edits_in_bulk")]
+    dependencies = [("orders", "0085_edits_in_bulk")]
 
     operations = [
         migrations.CreateModel(

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0091_presence")]
+    dependencies = [("orders", "0086_presence")]
 
     operations = [
         migrations.AddField(

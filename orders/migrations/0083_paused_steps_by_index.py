@@ -12,7 +12,7 @@ from django.db.models import Q
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("orders", "0085_what_is_paused")]
+    dependencies = [("orders", "0082_what_is_paused")]
 
     operations = [
         ValidateConstraint(model_name="stepstate", name="what_is_paused_is_not_in_flight"),

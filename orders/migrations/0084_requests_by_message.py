@@ -13,7 +13,7 @@ OLD, NEW = "only_alerts_go_to_the_webhook", "only_messages_for_operators_go_to_t
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("orders", "0086_paused_steps_by_index")]
+    dependencies = [("orders", "0083_paused_steps_by_index")]
 
     operations = [
         # One that was interrupted may have added it already.
