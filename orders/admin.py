@@ -30,6 +30,7 @@ from django.utils.translation import override
 
 from orders import models
 from orders.access import api_tokens
+from orders.selectors.desk.order_ids import MOST_ALIKE, orders_like
 from orders.services import audit
 
 MOST_ROWS = 10_000
@@ -38,6 +39,8 @@ EDITED = "_edited_form"
 """Attribute of a request: the form of the edit that is about to be recorded."""
 SECRET = re.compile("password|token|secret|key|hash|signature", re.IGNORECASE)
 """Fields whose values are in no audit log."""
+PART_OF_ID = re.compile("[0-9a-f]{4,32}")
+"""The digits of an order's ID, or of a part of it, as the search of a table takes them."""
 NOT_RECORDED = "not recorded"
 """Stands for the value of such a field."""
 
@@ -76,6 +79,19 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_per_page = 50
     actions = None
     list_display: tuple[str, ...] = ()
+    search_help_text = _("The ID of an order, at least 4 digits of its end or 8 of its beginning")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[QuerySet[Model], bool]:
+        """Returns the rows of the orders whose IDs are, end or begin like this, each found by an index. What Django
+        would do instead is to compare the ID of each row as a text."""
+        if not (term := search_term.strip()):
+            return queryset, False
+        digits = term.lower().replace("-", "")
+        ids = orders_like(digits, most=MOST_ALIKE) if PART_OF_ID.fullmatch(digits) else []
+        (column,) = self.search_fields
+        return queryset.filter(**{f"{column}__in": ids}), False
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         """Returns all columns except long texts, JSON and foreign keys."""
@@ -219,13 +235,13 @@ class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
 
 admin.site.register(Group, ReadOnlyAdmin, filter_horizontal=("permissions",))
 
-admin.site.register(models.OrderProcess, ReadOnlyAdmin, search_fields=("=order_id",))
-admin.site.register(models.StepState, ReadOnlyAdmin, search_fields=("=process__order_id",))
-admin.site.register(models.Event, ReadOnlyAdmin, search_fields=("=order_id",))
-admin.site.register(models.Order, ReadOnlyAdmin, search_fields=("=id",))
-admin.site.register(models.Alert, ReadOnlyAdmin, search_fields=("=order_id",))
-admin.site.register(models.ArchivedOrder, ReadOnlyAdmin, search_fields=("=order_id",))
-admin.site.register(models.WebhookDelivery, ReadOnlyAdmin, search_fields=("=order_id",))
+admin.site.register(models.OrderProcess, ReadOnlyAdmin, search_fields=("order_id",))
+admin.site.register(models.StepState, ReadOnlyAdmin, search_fields=("process__order_id",))
+admin.site.register(models.Event, ReadOnlyAdmin, search_fields=("order_id",))
+admin.site.register(models.Order, ReadOnlyAdmin, search_fields=("id",))
+admin.site.register(models.Alert, ReadOnlyAdmin, search_fields=("order_id",))
+admin.site.register(models.ArchivedOrder, ReadOnlyAdmin, search_fields=("order_id",))
+admin.site.register(models.WebhookDelivery, ReadOnlyAdmin, search_fields=("order_id",))
 admin.site.register(models.WebhookEndpoint, ReadOnlyAdmin, exclude=("secret", "previous_secret"))
 for _model in (
     *(models.OrderLine, models.SubmissionMessage, models.SetAside, models.AgentRequest, models.AgentReply),

@@ -171,16 +171,16 @@ def test_a_query_that_is_answered_by_age_looks_further_than_a_page_and_counts_no
     """Orders 1 and 8 of twelve match; a page looks at three."""
     monkeypatch.setattr(order_search, "MOST_FOUND", 0)
     monkeypatch.setattr(order_search, "MOST_LOOKED_AT", 3)
-    made = [
+    twelve = [
         make_order(process_state="processed", created_at=ago(100 - n), finished_at=ago(9)) for n in range(12)
     ]
-    for order in made:
+    for order in twelve:
         Order.objects.create(pk=order.pk, placed_at=order.created_at)
-    Order.objects.filter(pk__in=(made[1].pk, made[8].pk)).update(total=777, currency="EUR")
+    Order.objects.filter(pk__in=(twelve[1].pk, twelve[8].pk)).update(total=777, currency="EUR")
 
     both, first = run("orders", "total:7.77"), run("orders", "total:7.77", "--limit", 1)
-    assert short(made[1].pk) in both.out and short(made[8].pk) in both.out and "shown" not in both.out
-    assert short(made[8].pk) in first.out and short(made[1].pk) not in first.out
+    assert short(twelve[1].pk) in both.out and short(twelve[8].pk) in both.out and "shown" not in both.out
+    assert short(twelve[8].pk) in first.out and short(twelve[1].pk) not in first.out
     assert "shown: the newest 1 that match; how many do is not counted" in first.out
 
     monkeypatch.setattr(order_search, "MOST_LOOKED_AT", 1)
