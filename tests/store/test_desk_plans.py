@@ -224,7 +224,7 @@ def test_the_metrics_and_the_page_of_processes_read_no_whole_table_of_orders() -
     """Nor of submissions and replies, which a role that is down leaves long. Requests are as few as the credit."""
     now = database_now()
     reads: dict[str, tuple[Callable[[], object], int]] = {
-        "metrics": (lambda: read_gauges(now=now), 20),
+        "metrics": (lambda: read_gauges(now=now), 24),
         "processes": (lambda: read_roles(now=now), 12),
     }
     for what, (read, most) in reads.items():

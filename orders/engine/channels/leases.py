@@ -184,6 +184,7 @@ def lease_if_free(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
              WHERE id = ANY(%(ids)s::bigint[])
                AND leased_until IS NULL
                AND complete_by > clock_timestamp()
+               AND NOT ({ANY_PAUSE} AND {NOT_BEGUN} AND {OF_A_PAUSED_STEP})
              ORDER BY id
                FOR UPDATE SKIP LOCKED
         )
