@@ -23,7 +23,6 @@ from orders.console.kept_forms import kept, show_rest
 from orders.console.known_filters import only_filters
 from orders.console.presence import of_group, present
 from orders.console.runbook_parts import runbook_of
-from orders.models import AlertGroup
 from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.selectors.desk.cause_acts import recent_times
@@ -117,7 +116,7 @@ def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> 
 
 
 def _group_forms(
-    request: HttpRequest, group: AlertGroup, own_text: str, *, can_snooze: bool
+    request: HttpRequest, group: Any, own_text: str, *, can_snooze: bool
 ) -> dict[str, forms.Form]:
     """The forms that change what people decide of a group. One that was refused has what was typed, and says why."""
     owners = may_operate().values_list("username", flat=True)
