@@ -101,8 +101,7 @@ class ReplyOutcome(StrEnum):
     """A definite no: the effect did not happen, and asking again would not help."""
     DECLINED = "declined"
     """A definite no that the customer can resolve, such as a declined card."""
-    FAILED = "failed"
-    """It is unknown whether the effect happened."""
+    FAILED = "failed"  # it is unknown whether the effect happened
     DEFERRED = "deferred"
     """The agent cannot be used at present: ask again when it can."""
     PENDING = "pending"

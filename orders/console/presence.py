@@ -53,7 +53,7 @@ def present(find: Find, act: str = "") -> Callable[[View], View]:
         @wraps(view)
         def noted(request: HttpRequest, *args: Any, **url: Any) -> HttpResponseBase:
             if request.method == "GET" and (place := find(request, act, **url)) is not None:
-                _show(request, place, presence.look(place, who=actor(request).name))
+                _show(request, place, presence.look(place, operator=actor(request).name))
             return view(request, *args, **url)
 
         return noted
@@ -76,14 +76,14 @@ def beside_others(
             place = find(request, act, **url) if request.method == "POST" else None
             if place is None:
                 return view(request, *args, **url)
-            who = actor(request).name
-            others = presence.look(place, who=who) if act else presence.others(place, who=who)
+            name = actor(request).name
+            others = presence.look(place, operator=name) if act else presence.others(place, operator=name)
             _show(request, place, others)
             if when(request) and ANYWAY not in request.POST and any(other.act for other in others):
                 return _ask(request, place)
             answer = view(request, *args, **url)
             if answer.status_code == 302:
-                presence.leave(place, who=who)
+                presence.leave(place, operator=name)
             return answer
 
         return asked
@@ -113,7 +113,8 @@ def _ask(request: HttpRequest, place: Place) -> HttpResponse:
 
 def _sentences(place: Place, others: list[Other]) -> list[str]:
     return [
-        sentence(who=other.who, act=other.act, kind=place.kind, seconds=other.seconds) for other in others
+        sentence(operator=other.operator, act=other.act, kind=place.kind, seconds=other.seconds)
+        for other in others
     ]
 
 
@@ -140,6 +141,6 @@ def _act(request: HttpRequest) -> str:
 
 
 def _beat(request: HttpRequest, place: Place | None) -> HttpResponse:
-    others = presence.look(place, who=actor(request).name) if place else []
+    others = presence.look(place, operator=actor(request).name) if place else []
     sentences = _sentences(place, others) if place else []
     return render(request, "console/presence/others.html", {"sentences": sentences})

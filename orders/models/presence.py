@@ -15,16 +15,16 @@ class Presence(models.Model):
     kind = models.CharField(max_length=10, help_text="order or group")
     target = models.CharField(max_length=40, help_text="the id of the order or the group")
     act = models.CharField(max_length=40, blank=True)
-    who = models.CharField(max_length=200)
+    operator = models.CharField(max_length=200)
     since = models.DateTimeField(db_default=Now())
     seen_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["kind", "target", "who", "act"], name="a_person_is_at_a_page_once"
+                fields=["kind", "target", "operator", "act"], name="a_person_is_at_a_page_once"
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.who} at {self.kind} {self.target} {self.act}".strip()
+        return f"{self.operator} at {self.kind} {self.target} {self.act}".strip()

@@ -20,11 +20,11 @@ DOING: Mapping[str, str] = {
 """What somebody on the page of an act is doing, by the name of the page's url."""
 
 
-def sentence(*, who: str, act: str, kind: str, seconds: float) -> str:
+def sentence(*, operator: str, act: str, kind: str, seconds: float) -> str:
     """What another person is doing. An act that only a newer release knows is not named."""
     noun = NOUNS[kind]
     if not act:
-        return f"{who} is looking at this {noun} too."
+        return f"{operator} is looking at this {noun} too."
     doing, seconds = DOING.get(act, "acting on"), max(1, round(seconds))
     time = f"{seconds} s" if seconds < MINUTE else duration(seconds)
-    return f"{who} has been {doing} this {noun} for {time}."
+    return f"{operator} has been {doing} this {noun} for {time}."

@@ -72,7 +72,7 @@ def step_pause(**fields: Any) -> None:
 
 
 def presence() -> None:
-    Presence.objects.create(kind="order", target="1", who="olga")
+    Presence.objects.create(kind="order", target="1", operator="olga")
 
 
 def two(write: Callable[[], object]) -> Callable[[], object]:

@@ -26,7 +26,7 @@ class OwnVarDir:
 @pytest.fixture
 def var_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(settings, "CONFIG", OwnVarDir(tmp_path / "var"))
-    monkeypatch.setattr(settings, "DEBUG", True)
+    monkeypatch.setattr(settings, "IS_DEMONSTRATION", True)
     return tmp_path / "var"
 
 
@@ -74,7 +74,7 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
 def test_outside_debug_it_loads_nothing_and_says_what_to_do(
     var_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "DEBUG", False)
+    monkeypatch.setattr(settings, "IS_DEMONSTRATION", False)
     with pytest.raises(CommandError, match=r"DEBUG=true.*manage.py createsuperuser"):
         load()
     assert (User.objects.count(), Product.objects.count(), var_dir.exists()) == (0, 0, False)

@@ -46,7 +46,7 @@ def test_a_page_names_who_else_looks_at_it_until_she_has_gone(mara: Client, otto
     assert "looking at this order too" not in read(mara, at)
     assert "mara is looking at this order too." in read(otto, at)
     assert "mara is looking" not in read(otto, f"/console/orders/{in_error(FAILED).pk}/")
-    Presence.objects.filter(who="mara").update(seen_at=ago(31))
+    Presence.objects.filter(operator="mara").update(seen_at=ago(31))
     assert "looking at this order too" not in read(otto, at)
 
 
@@ -59,7 +59,7 @@ def test_a_beat_keeps_somebody_there_and_says_since_when_she_acts(mara: Client, 
     Presence.objects.update(since=ago(45), seen_at=ago(25))
     mara.get(beat[1])
     assert "mara has been cancelling this order for 4" in read(otto, f"{at}presence/")
-    Presence.objects.filter(who="mara").update(seen_at=ago(31))
+    Presence.objects.filter(operator="mara").update(seen_at=ago(31))
     mara.get(beat[1])  # she came back
     assert "mara has been cancelling this order for a moment." in read(otto, at)
     mara.get(f"{at}presence/?act=<script>")
@@ -71,9 +71,9 @@ def test_an_act_beside_anothers_is_asked_about_once_more_and_then_done(mara: Cli
     at = f"/console/orders/{order.pk}/"
     otto.get(f"{at}edit/")
     form = {"typed": "cancel", "reason": "she called"}
-    asked = mara.post(f"{at}compensate/", form)
-    page = asked.content.decode()
-    assert asked.status_code == 422 and "otto has been editing this order for a moment." in SINCE.sub(
+    answer = mara.post(f"{at}compensate/", form)
+    page = answer.content.decode()
+    assert answer.status_code == 422 and "otto has been editing this order for a moment." in SINCE.sub(
         "for a moment.", words_of(page)
     )
     assert stored(order).goal == "complete"

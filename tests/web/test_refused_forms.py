@@ -46,13 +46,13 @@ def test_a_wrong_ticket_url_is_shown_at_its_field_once(desk: Desk) -> None:
 def test_who_was_slower_sees_what_is_there_and_can_send_what_she_typed_again(desk: Desk) -> None:
     client, at = desk("operator"), f"/console/alerts/{group()}/"
     AlertGroup.objects.update(ticket_url="https://tickets.example.com/1")
-    mine = {"url": "https://tickets.example.com/2", "expected": ""}
-    fold = fold_with(client.post(f"{at}ticket/", mine, follow=True).content.decode(), "ticket-url")
+    form = {"url": "https://tickets.example.com/2", "expected": ""}
+    fold = fold_with(client.post(f"{at}ticket/", form, follow=True).content.decode(), "ticket-url")
     assert "Somebody has linked https://tickets.example.com/1" in error_at(fold, "ticket-url")
     expected = re.search(r'name="expected" value="(.*?)"', fold)
     assert expected is not None
-    client.post(f"{at}ticket/", mine | {"expected": expected[1]})
-    assert AlertGroup.objects.get().ticket_url == mine["url"]
+    client.post(f"{at}ticket/", form | {"expected": expected[1]})
+    assert AlertGroup.objects.get().ticket_url == form["url"]
 
 
 def test_an_agents_limit_is_refused_at_its_field_of_that_agent_alone(desk: Desk) -> None:

@@ -19,14 +19,7 @@ from orders.engine.scheduler import branching, dispatch
 from orders.engine.scheduler.branched_order import Turn
 from orders.engine.scheduler.compensation import next_compensation_moves
 from orders.engine.scheduler.paused_order import PausedOrder
-from orders.engine.scheduler.progress import (
-    ENDED,
-    FINISHED,
-    Decision,
-    Moves,
-    needs_operator,
-    next_moves,
-)
+from orders.engine.scheduler.progress import ENDED, FINISHED, Decision, Moves, needs_operator, next_moves
 from orders.vocabulary import (
     AlertKind,
     EventKind,

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from orders.business import registry
-from orders.engine.fallbacks import Compensation
+from orders.engine.contracts import Compensation
 from orders.engine.rows import is_paused
 from orders.models import Alert, Event, Order, OrderLine, OrderProcess, SubmissionMessage
 from orders.selectors import archived_orders

@@ -41,7 +41,7 @@ TABLES = {
     "orders_approvalrequest": Mentions(
         texts=("summary", "reason", "note", "result"), documents=("parameters",)
     ),
-    "orders_presence": Mentions(texts=("who",)),
+    "orders_presence": Mentions(texts=("operator",)),
     "orders_outgoingmessage": Mentions(texts=("recipient", "error"), documents=("arguments",)),
     "orders_webhookdelivery": Mentions(texts=(), documents=("body", "log")),
     "orders_circuit": Mentions(texts=("cause_message", "held_reason"), key="agent", first=""),
@@ -50,7 +50,7 @@ TABLES = {
     "django_admin_log": Mentions(texts=("object_repr", "change_message")),
 }
 SESSIONS = "django_session"
-NUMBERED = {"pattern", "name", "who"}
+NUMBERED = {"pattern", "name", "operator"}
 """Columns that are unique, so that two rows may not become the same."""
 
 

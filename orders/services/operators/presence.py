@@ -12,19 +12,20 @@ HELD = 30
 
 _LOOK = """
     WITH here AS (
-        INSERT INTO orders_presence (kind, target, act, who) VALUES (%(kind)s, %(target)s, %(act)s, %(who)s)
-        ON CONFLICT (kind, target, who, act) DO UPDATE
+        INSERT INTO orders_presence (kind, target, act, operator)
+        VALUES (%(kind)s, %(target)s, %(act)s, %(operator)s)
+        ON CONFLICT (kind, target, operator, act) DO UPDATE
            SET since = CASE WHEN orders_presence.seen_at < clock_timestamp() - %(held)s * interval '1 second'
                             THEN clock_timestamp() ELSE orders_presence.since END,
                seen_at = clock_timestamp()
     )
 """
 _OTHERS = """
-    SELECT DISTINCT ON (who) who, act, extract(epoch FROM clock_timestamp() - since)::float
+    SELECT DISTINCT ON (operator) operator, act, extract(epoch FROM clock_timestamp() - since)::float
       FROM orders_presence
-     WHERE kind = %(kind)s AND target = %(target)s AND who <> %(who)s
+     WHERE kind = %(kind)s AND target = %(target)s AND operator <> %(operator)s
        AND seen_at >= clock_timestamp() - %(held)s * interval '1 second'
-     ORDER BY who, act = '', since
+     ORDER BY operator, act = '', since
 """
 
 
@@ -41,29 +42,35 @@ class Place:
 class Other:
     """Another person there, for so many seconds, with the act that she is about to do."""
 
-    who: str
+    operator: str
     act: str
     seconds: float
 
 
-def look(place: Place, *, who: str) -> list[Other]:
+def look(place: Place, *, operator: str) -> list[Other]:
     """Notes that somebody is at a page, and returns who else is there, by name. One statement."""
-    return _read(_LOOK + _OTHERS, place, who)
+    return _read(_LOOK + _OTHERS, place, operator)
 
 
-def others(place: Place, *, who: str) -> list[Other]:
+def others(place: Place, *, operator: str) -> list[Other]:
     """Who else is there. One statement."""
-    return _read(_OTHERS, place, who)
+    return _read(_OTHERS, place, operator)
 
 
-def leave(place: Place, *, who: str) -> None:
+def leave(place: Place, *, operator: str) -> None:
     """Notes that somebody is no longer about to act there, because she has acted."""
     run(
-        "DELETE FROM orders_presence WHERE kind = %s AND target = %s AND who = %s AND act <> ''",
-        [place.kind, place.target, who],
+        "DELETE FROM orders_presence WHERE kind = %s AND target = %s AND operator = %s AND act <> ''",
+        [place.kind, place.target, operator],
     )
 
 
-def _read(statement: str, place: Place, who: str) -> list[Other]:
-    values = {"kind": place.kind, "target": place.target, "act": place.act, "who": who, "held": HELD}
-    return [Other(who=name, act=act, seconds=seconds) for name, act, seconds in fetch(statement, values)]
+def _read(statement: str, place: Place, operator: str) -> list[Other]:
+    values = {
+        "kind": place.kind,
+        "target": place.target,
+        "act": place.act,
+        "operator": operator,
+        "held": HELD,
+    }
+    return [Other(operator=name, act=act, seconds=seconds) for name, act, seconds in fetch(statement, values)]
