@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orders.models import AgentRequest, OrderProcess, StepState
+from orders.models import AgentRequest, OrderProcess, StepPause, StepState
 from orders.services.act_results import Result, ResultStatus
 from orders.services.operators import settling
 from orders.services.operators.order_editing import ReversalNeededError, edit_order, preview
@@ -75,6 +75,24 @@ def test_the_shipment_is_reversed_as_it_was_asked_for_and_then_asked_for_anew() 
     assert (after.state, after.generation, after.next_request) == ("running", 2, None)
     assert (after.request["ship_to"], after.original["ship_to"]) == (GOUDA, DELFT)
     assert history(order, "step_renewed") == [("step_renewed", SHIPMENT)]
+
+
+@pytest.mark.pattern("C1")
+def test_a_pause_of_the_step_holds_back_what_is_done_anew_and_not_the_reversal() -> None:
+    order = in_doubt()
+    corrected(order)
+    StepPause.objects.create(workflow="fulfil-order", step=SHIPMENT, by="olga", reason="mould")
+    pass_over()
+    assert sent() == [(True, "create-shipment/1/undo", "create-shipment/1")]
+    answer("done", order=order, only=[SHIPMENT])
+    pass_over()
+    after = step_of(order, SHIPMENT)
+    assert (sent(), after.state, after.generation) == ([], "not_started", 2)
+    assert after.paused_since is not None
+    StepPause.objects.all().delete()
+    OrderProcess.objects.update(not_before=ago(1))
+    pass_over()
+    assert sent() == [(False, "create-shipment/2", "")]
 
 
 def test_without_the_operators_word_nothing_is_reversed_and_the_refusal_names_the_step() -> None:
