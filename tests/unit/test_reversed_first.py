@@ -16,7 +16,7 @@ from orders.wording.events import event_sentence
 from orders.wording.standings import sentence, summary
 from tests.unit import test_comparison as comparison
 from tests.unit import test_customer_words as customers
-from tests.unit.test_order_timeline import START, at, event, lane, step, stretches
+from tests.unit.timelines import START, at, event, lane, step, stretches
 
 LIMITS = RetryLimits(forward=3, backward=6)
 REVERSED = {"is_reversed_first": True, "outcome": "unknown", "attempt": 4, "generation": 1}
@@ -117,7 +117,7 @@ def test_its_lane_shows_the_reversal_and_then_the_wait_for_its_next_attempt() ->
     assert stretches(drawn_lane) == [
         ("attempt", 0, 4, "failed"),
         ("wait", 50, 51, ""),
-        ("attempt", 51, 53, "compensated"),
+        ("attempt", 51, 53, "reversed"),
         ("wait", 53, 60, ""),
         ("attempt", 60, 100, ""),
     ]

@@ -358,7 +358,7 @@ def test_a_page_of_an_unreadable_query_says_that_nothing_was_searched(desk: Desk
 def test_the_bar_completes_fields_and_the_values_that_are_known(desk: Desk) -> None:
     in_error()
     page = desk("viewer").get("/console/orders/").content.decode()
-    offered = re.findall(r'<option value="([^"]+:[^"]*)">', page)
+    offered = re.findall(r'<option value="([^"]+:[^"]*)"', page)
     assert {
         "state:error",
         "paused:yes",

@@ -55,7 +55,7 @@ def test_an_order_that_failed_again_was_not_fixed_and_neither_was_one_that_was_c
 
 def test_the_page_names_the_owner_the_ticket_and_the_newest_note(desk: Desk) -> None:
     order, client = in_error(), desk("viewer")
-    assert "Nobody owns the cause." in words_of(client, order)
+    assert "Nobody owns it." in words_of(client, order)
     group = AlertGroup.objects.get()
     AlertGroup.objects.update(
         owner=User.objects.create_user("anna"), owned_at=ago(60), ticket_url="https://tickets.example/7"
@@ -63,7 +63,7 @@ def test_the_page_names_the_owner_the_ticket_and_the_newest_note(desk: Desk) -> 
     for text in ("an older one", "ask the carrier"):
         GroupNote.objects.create(group=group, by="anna", text=text)
     words = words_of(client, order)
-    assert "anna owns the cause. Ticket" in words
+    assert "anna owns it. Nobody has acknowledged it yet. Ticket" in words
     assert re.search(r"anna, \d+ seconds? ago \S+ : ask the carrier", words)
     assert "an older one" not in words
     page = client.get(f"/console/orders/{order.pk}/").content.decode()
