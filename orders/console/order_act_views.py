@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django import forms
@@ -79,7 +80,9 @@ def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
         messages.success(
             request, "The order will be resubmitted in 10 seconds. You can undo this until then."
         )
-    return redirect(previous_page(request))
+    came_from = previous_page(request)
+    is_rehearsal = urlsplit(came_from).path == reverse("console:order-rehearsal", args=[order_id])
+    return redirect(reverse("console:order", args=[order_id]) if is_rehearsal else came_from)
 
 
 @act(OPERATE)

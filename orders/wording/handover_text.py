@@ -72,7 +72,7 @@ def _work(handover: Handover) -> Iterator[list[str]]:
     yield _section(
         "Paused by people",
         pause_lines(handover.pauses),
-        "neither new orders, nor a step, nor any order by itself",
+        "nothing",
     )
     yield _waiting(handover.waiting)
 

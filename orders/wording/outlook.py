@@ -63,9 +63,11 @@ def _of_waiting(count: int, outlook: Outlook) -> str:
 
 def _pace(outlook: Outlook) -> str:
     if not outlook.takes_calls:
-        return f"{outlook.agent} takes no calls: if that lasts for another hour,"
+        return f"{outlook.agent} takes no calls: if that goes on, within the next hour"
     if outlook.pace is None:
-        return f"{outlook.agent} has completed no step in the last minute: if that lasts for another hour,"
+        return (
+            f"{outlook.agent} has completed no step in the last minute: if that goes on, within the next hour"
+        )
     return f"{outlook.agent} does {pace_in_words(outlook.pace)}: at that pace"
 
 

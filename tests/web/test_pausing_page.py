@@ -21,7 +21,7 @@ def test_an_operator_pauses_an_order_on_its_page_and_resumes_it(desk: Desk) -> N
     url = f"/console/orders/{order.pk}/"
     assert f'action="{url}pause/"' in client.get(url).content.decode()
     page = client.post(
-        f"{url}pause/", {"reason": "wrong address", "hours": "4"}, follow=True
+        f"{url}pause/", {"reason": "wrong address", "minutes": "240"}, follow=True
     ).content.decode()
     paused = stored(order)
     assert paused.paused_at is not None and paused.paused_until is not None

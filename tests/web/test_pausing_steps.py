@@ -33,7 +33,7 @@ def test_an_operator_pauses_a_step_on_the_page_and_resumes_it(desk: Desk) -> Non
     client, viewer = desk("operator"), desk("viewer")
     assert f'action="{STEP}pause/"' in words(client, PAGE)
     assert f'action="{STEP}pause/"' not in words(viewer, PAGE)
-    client.post(f"{STEP}pause/", {"reason": "wrong labels", "hours": "4"})
+    client.post(f"{STEP}pause/", {"reason": "wrong labels", "minutes": "240"})
     pause = StepPause.objects.get()
     assert (pause.workflow, pause.step, pause.reason) == ("fulfil-order", "create-shipment", "wrong labels")
     assert pause.until is not None and 14_300 < (pause.until - pause.at).total_seconds() <= 14_400

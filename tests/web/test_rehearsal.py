@@ -26,9 +26,21 @@ def test_the_page_shows_the_request_and_leads_back_to_the_order(desk: Desk) -> N
     assert "POST http://127.0.0.1:" in page and "/carrier/create" in page
     assert f"Idempotency-Key: {order.pk}/create-shipment/2" in page
     assert "&quot;city&quot;: &quot;Delft&quot;" in page
-    assert "send-confirmation" in page and "sends the result of create-shipment, which nobody knows" in page
+    assert (
+        "send-confirmation" in page and "sends the result of create-shipment, which is not known yet" in page
+    )
     assert f'action="{url}resubmit/"' in page
     assert f'action="{url}resubmit/"' not in desk("viewer").get(f"{url}rehearsal/").content.decode()
+
+
+def test_resubmitting_from_there_leads_to_the_order_where_it_can_be_undone(desk: Desk) -> None:
+    url, client = f"/console/orders/{in_error().pk}/", desk("operator")
+    answer = client.post(
+        f"{url}resubmit/", headers={"Referer": f"http://testserver{url}rehearsal/"}, follow=True
+    )
+    assert answer.redirect_chain == [(url, 302)]
+    page = words(answer.content.decode())
+    assert "You can undo this until then." in page and "Undo" in page
 
 
 def test_an_agent_that_cannot_show_it_says_so_and_shows_what_it_is_asked(

@@ -23,14 +23,17 @@ class RetryForm(forms.Form):
 
 
 class PauseForm(forms.Form):
-    """Pauses an order for some hours, or until somebody resumes it."""
+    """Pauses something for some minutes, or until somebody resumes it."""
 
-    hours = forms.TypedChoiceField(
+    minutes = forms.TypedChoiceField(
         label="Until",
         required=False,
         coerce=int,
         empty_value=None,
-        choices=[("", "somebody resumes it"), (1, "in 1 hour"), (4, "in 4 hours"), (24, "in 1 day")],
+        choices=[
+            ("", "somebody resumes it"),
+            *((10, "in 10 minutes"), (60, "in 1 hour"), (240, "in 4 hours"), (1440, "in 1 day")),
+        ],
         widget=select(),
         error_messages={"invalid_choice": "Choose a time from the list."},
     )
@@ -43,8 +46,8 @@ class PauseForm(forms.Form):
 
     def until(self, now: datetime) -> datetime | None:
         """When the pause ends by itself, if it does."""
-        hours = self.cleaned_data["hours"]
-        return now + timedelta(hours=hours) if hours else None
+        minutes = self.cleaned_data["minutes"]
+        return now + timedelta(minutes=minutes) if minutes else None
 
 
 class DecisionForm(ReasonForm):

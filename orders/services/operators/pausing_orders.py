@@ -44,7 +44,7 @@ def pause_order(*, order_id: UUID, actor: Actor, reason: str, until: datetime | 
         add_event(row, EventKind.PAUSED, None, actor, reason, {"until": until} if until else {})
         values.after = {"paused_until": until.isoformat() if until else None}
         wake(Topic.SCHEDULER, Topic.PROGRESS)
-        return done(f"The order is paused {until_in_words(until)}. Calls under way are finished.")
+        return done(f"The order is paused {until_in_words(until)}. Calls under way continue.")
 
     return act_on("pause", work, order_id=order_id, actor=actor, reason=reason, values=values)
 

@@ -45,7 +45,7 @@ def pause_step(
         if not is_new:
             return _end("pause step", workflow, step, already("The step is already paused."), actor, reason)
         requests.hand_back_paused(MOST_TAKEN_BACK, by=actor.name)
-        result = done(f"The step {step} is paused {until_in_words(until)}. Calls under way are finished.")
+        result = done(f"The step {step} is paused {until_in_words(until)}. Calls under way continue.")
         after = {"until": until.isoformat() if until else None}
         return _end("pause step", workflow, step, result, actor, reason, after=after)
 
