@@ -5,13 +5,15 @@ An operator pauses that with `orders.services.operators.pausing_intake`.
 
 import random
 from datetime import datetime
+from typing import TYPE_CHECKING, cast
 
 from django.core.cache import cache
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from orders.models.pauses import IntakePause
+if TYPE_CHECKING:
+    from orders.models.pauses import IntakePause
 
 KEPT = 1
 """Seconds for which a process goes by what it has read."""
@@ -21,15 +23,17 @@ to half as much, so that the clients do not all come back in the same second."""
 _KEY, _NONE = "intake_pause", "none"
 
 
-def read_pause() -> IntakePause | None:
+def read_pause() -> "IntakePause | None":
     """The pause of the intake; None while orders are accepted. One statement."""
+    from orders.models.pauses import IntakePause  # noqa: PLC0415 - an agent's tests import this room without Django
+
     return IntakePause.objects.filter(Q(until__isnull=True) | Q(until__gt=Now())).first()
 
 
-def known_pause() -> IntakePause | None:
+def known_pause() -> "IntakePause | None":
     """The same, as this process has read it within `KEPT` seconds."""
     pause = cache.get_or_set(_KEY, lambda: read_pause() or _NONE, KEPT)
-    return pause if isinstance(pause, IntakePause) else None
+    return None if pause == _NONE else cast("IntakePause", pause)
 
 
 def is_paused() -> bool:
@@ -42,7 +46,7 @@ def forget_pause() -> None:
     cache.delete(_KEY)
 
 
-def seconds_to_wait(pause: IntakePause, *, now: datetime | None = None) -> int:
+def seconds_to_wait(pause: "IntakePause", *, now: datetime | None = None) -> int:
     """After how many seconds it is worth trying again."""
     rest = USUAL_WAIT if pause.until is None else (pause.until - (now or timezone.now())).total_seconds()
     least = min(LONGEST_WAIT, max(1, round(rest)))

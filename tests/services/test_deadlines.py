@@ -197,8 +197,8 @@ def test_a_sentence_says_the_pace_how_many_and_when() -> None:
         takes_calls=False, waiting=1, misses=1, first_miss=NOON, given_up=1, first_given_up=NOON
     )
     assert in_a_sentence(down) == (
-        "carrier takes no calls: if that goes on, within the next hour the one order that waits for it will miss the time "
-        "promised, at 12:00 UTC; the one order that waits for it will have waited for as long as its step may, at "
+        "carrier takes no calls: if that goes on, within the next hour the one order that waits for it will miss the "
+        "time promised, at 12:00 UTC; the one order that waits for it will have waited for as long as its step may, at "
         "12:00 UTC"
     )
     good = an_outlook(pace=2.5, waiting=2)
@@ -213,8 +213,8 @@ def test_a_sentence_says_the_pace_how_many_and_when() -> None:
 def test_an_agent_that_did_nothing_for_a_minute_is_not_said_to_take_no_calls() -> None:
     idle = an_outlook(waiting=2, misses=2, first_miss=NOON)
     assert in_a_sentence(idle) == (
-        "carrier has completed no step in the last minute: if that goes on, within the next hour both orders that wait for "
-        "it will miss the time promised, the first at 12:00 UTC"
+        "carrier has completed no step in the last minute: if that goes on, within the next hour both orders that wait "
+        "for it will miss the time promised, the first at 12:00 UTC"
     )
     three = an_outlook(pace=1.0, waiting=3, given_up=3, first_given_up=NOON)
     assert in_a_sentence(three) == (

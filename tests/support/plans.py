@@ -196,6 +196,10 @@ class Plan:
         return any(node["Node Type"] == "Sort" for node in self.nodes())
 
 
+OF_PAUSES = {"a_step_has_one_pause_at_most", "orders_orderprocess_pkey"}
+"""Indexes in the plans of statements that claim requests, which are not read while no step is paused."""
+
+
 def plans_of(act: Callable[[], object]) -> list[Plan]:
     """The plans of all statements that an act runs, in their order, under the settings that it has made."""
     return [Plan(statement) for statement in ran_by(act)]
