@@ -49,6 +49,10 @@ def before_call(_context: Any, case: Any, **_options: Any) -> None:
             case.body.pop("result", None)
         if "changes" in case.body:
             case.body["changes"] = {}
+        if "bulk-actions" in case.operation.path and "kind" in case.body:
+            case.body.pop("changes", None)
+            if case.body["kind"] == "edit":
+                case.body["changes"] = {"email": "ada@example.com"}
         if case.operation.path.endswith("/approvals"):
             case.body.clear()
             case.body.update(FORCING)
