@@ -27,6 +27,7 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 SHORTEST_KEY = 32
 """Characters of `SECRET_KEY`."""
+GIGABYTE = 1e9
 SHORTEST_TOKEN = 32
 """Characters of `METRICS_TOKEN`."""
 MOST_SECRETS = 2
@@ -35,7 +36,7 @@ MOST_SECRETS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The settings that the environment decides. Times are in seconds, `keep_…` in days."""
+    """The settings that the environment decides. Times are in seconds, `keep_…` in days, sizes in bytes."""
 
     bind: str
     sandbox_bind: str
@@ -44,6 +45,7 @@ class Config:
     listen_database_url: str
     migrate_database_url: str
     prepared_statements: bool
+    database_room: float
     secret_key: str
     secret_key_fallbacks: tuple[str, ...]
     debug: bool
@@ -100,6 +102,7 @@ def read(environment: Environment | None = None) -> Config:
         listen_database_url=listen_database_url,
         migrate_database_url=_postgres_url(env, "MIGRATE_DATABASE_URL", ""),
         prepared_statements=env.flag("PREPARED_STATEMENTS", not listen_database_url),
+        database_room=env.number("DATABASE_ROOM", 0.0, lowest=0, highest=1_000_000) * GIGABYTE,
         secret_key=_secret_key(env, var_dir),
         secret_key_fallbacks=_secret_keys(env, "SECRET_KEY_FALLBACKS"),
         debug=debug,

@@ -17,6 +17,7 @@ from orders.outbox.delivery import call_heartbeat
 from orders.services.operators import notifications
 from orders.vocabulary import AlertKind
 from orders.watchdog.deadlines import DeadlineWatch
+from orders.watchdog.disks import CODES, DiskWatch
 from orders.watchdog.notices import Notice
 from orders.watchdog.queues import QueueWatch
 from orders.watchdog.vitals import LIMIT, Vitals, find_troubles, read_vitals
@@ -48,6 +49,9 @@ class Watch:
         self._outage = Notice("database", clock=clock)
         self._queues = QueueWatch(clock=clock)
         self._deadlines = DeadlineWatch(clock=clock)
+        self._disks = DiskWatch(
+            folder=settings.CONFIG.var_dir, database_room=settings.CONFIG.database_room, clock=clock
+        )
         self._asked_at: float | None = None
         """Since when a look has been waiting for the database; None if none is."""
         self._contact_since: float | None = None
@@ -97,14 +101,13 @@ class Watch:
         if vitals.late or self._troubles:  # do not wait for the jobs, which may be what has died
             notifications.notify_operators()
             queue.deliver_alerts()
-        # Orders that are late because a remote service is slow are no fault of the system's.
-        return [trouble.message for trouble in self._troubles if trouble.kind is not AlertKind.LATE]
+        return [trouble.message for trouble in self._troubles if _is_a_fault(trouble)]
 
     def _read_and_report(self) -> Vitals:
         vitals = read_vitals()
-        standstills, late_queues = self._queues.look(), self._deadlines.look()
+        standstills, late_queues, full = self._queues.look(), self._deadlines.look(), self._disks.look()
         if self._knows_enough():  # before that, what was wrong before an outage counts as wrong still
-            self._troubles = [*find_troubles(vitals), *standstills, *late_queues]
+            self._troubles = [*find_troubles(vitals), *standstills, *late_queues, *full]
         self._health.note_pass()
         self._health.beat()
         if self._health.failure is not None:
@@ -131,6 +134,12 @@ class Watch:
         if url and self._clock() - self._heartbeat_at >= HEARTBEAT:
             self._heartbeat_at = self._clock()
             call_heartbeat(url)
+
+
+def _is_a_fault(trouble: Trouble) -> bool:
+    """Whether the system itself does not do its work. Orders that are late because a remote service is slow are no
+    fault of its, and with a disk that is nearly full it works."""
+    return trouble.kind is not AlertKind.LATE and trouble.code not in CODES
 
 
 def start() -> None:

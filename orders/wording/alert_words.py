@@ -10,6 +10,8 @@ SPECIAL: Mapping[tuple[str, str], str] = {
     (AlertKind.STALLED, "no_sweep"): "the supervisor does not sweep",
     (AlertKind.STALLED, "no_process"): "no process of a role is running",
     (AlertKind.STALLED, "not_taken"): "the first message of a queue is not taken",
+    (AlertKind.STALLED, "disk_nearly_full"): "a disk is nearly full",
+    (AlertKind.STALLED, "database_nearly_full"): "the database has little room left",
     (AlertKind.STALLED, "part_failed"): "a part of retention fails",
     (AlertKind.STALLED, "quarantined"): "an agent host is quarantined",
     (AlertKind.STALLED, "slow"): "the database is slow",

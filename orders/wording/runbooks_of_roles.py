@@ -64,6 +64,16 @@ ROLES: Mapping[str, Runbook] = {
         todo="See on the page Deadlines which orders these are. Raise the priority of those that matter most, find out "
         "what slows the agent down, or tell the customers.",
     ),
+    "disk_nearly_full": Runbook(
+        means="The disk of this folder is nearly full. Where manage.py up runs PostgreSQL, it is the database's.",
+        does="Orders go on until the disk is full. Then the database takes no writes: nothing is lost, and nothing goes on.",
+        todo="Make room or enlarge the disk: docs/operations.md, When a disk fills up.",
+    ),
+    "database_nearly_full": Runbook(
+        means="The database has nearly grown to DATABASE_ROOM.",
+        does="Orders go on until its disk is full. Then it takes no writes: nothing is lost, and nothing goes on.",
+        todo="Enlarge its disk and DATABASE_ROOM, or keep less: docs/operations.md, When a disk fills up.",
+    ),
     "part_failed": Runbook(
         means="A part of retention fails, so old records stay. Orders are not affected.",
         does="It goes on with the other parts, and tries this one again.",

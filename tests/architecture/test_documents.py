@@ -115,6 +115,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "DATABASE_URL": f"`{defaults.database_url}` (`bin/up`: a server of its own, in `VAR_DIR`)",
         "LISTEN_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.listen_database_url],
         "PREPARED_STATEMENTS": {True: "on without `LISTEN_DATABASE_URL`"}[defaults.prepared_statements],
+        "DATABASE_ROOM": {0.0: "0 (unknown)"}[defaults.database_room],
         "MIGRATE_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.migrate_database_url],
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
         "SECRET_KEY_FALLBACKS": {(): "none"}[defaults.secret_key_fallbacks],

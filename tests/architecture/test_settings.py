@@ -35,6 +35,7 @@ WRONG = [
     ("DRILL", "perhaps", "expected true or false"),
     ("RELEASE", "1 0", "expected up to 40 letters, digits and . _ + -, for example 0.9.1"),
     ("PREPARED_STATEMENTS", "maybe", "expected true or false"),
+    ("DATABASE_ROOM", "-1", "expected a number from 0 to 1000000"),
     ("PROBE_PERIOD", "0", "expected a number from 0.1 to 600"),
     ("RAMP", "0", "expected a number from 0.1 to 3600"),
     ("AGENT_RATE", "-1", "expected a number from 0 to 100000"),

@@ -174,6 +174,7 @@ def test_what_an_operator_has_limited_is_said_where_orders_will_be_late_because_
     [
         ("undelivered", "They are tried again for three days, and the console shows them in any case."),
         ("part_failed", "It goes on with the other parts, and tries this one again."),
+        ("disk_nearly_full", "Orders go on until the disk is full."),
         ("quarantined", "It takes no new requests; the other hosts do its work."),
         ("slow_order", "It is tried again from time to time, and the other orders go on."),
     ],
