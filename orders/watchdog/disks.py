@@ -64,16 +64,16 @@ class DiskWatch:
         return self._troubles
 
     def _look(self) -> Iterator[Trouble]:
-        told = {trouble.code for trouble in self._troubles}
+        before = {trouble.code for trouble in self._troubles}
         if self._folder.is_dir():
             usage = shutil.disk_usage(self._folder)
             room = Room(usage.total, usage.free)
-            if room.is_scarce(was_scarce="disk_nearly_full" in told):
+            if room.is_scarce(was_scarce="disk_nearly_full" in before):
                 message = f"the disk of {self._folder} on {socket.gethostname()} has {room}"
                 yield Trouble(AlertKind.STALLED, "disk", "disk_nearly_full", message)
         if self._database_room:
             ((size,),) = fetch("SELECT pg_database_size(current_database())")
             room = Room(self._database_room, self._database_room - size)
-            if room.is_scarce(was_scarce="database_nearly_full" in told):
+            if room.is_scarce(was_scarce="database_nearly_full" in before):
                 message = f"the database has {room} of DATABASE_ROOM"
                 yield Trouble(AlertKind.STALLED, "database", "database_nearly_full", message)

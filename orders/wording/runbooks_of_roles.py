@@ -66,7 +66,7 @@ ROLES: Mapping[str, Runbook] = {
     ),
     "disk_nearly_full": Runbook(
         means="The disk of this folder is nearly full. Where manage.py up runs PostgreSQL, it is the database's.",
-        does="Orders go on until the disk is full. Then the database takes no writes: nothing is lost, and nothing goes on.",
+        does="Orders go on until the disk is full. Then nothing is written: nothing is lost, and nothing goes on.",
         todo="Make room or enlarge the disk: docs/operations.md, When a disk fills up.",
     ),
     "database_nearly_full": Runbook(
