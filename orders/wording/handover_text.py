@@ -15,7 +15,7 @@ from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
 from orders.wording.pauses import pause_lines
 from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
-from orders.wording.units import ENGLISH, bounded, counted, duration, money
+from orders.wording.units import ENGLISH, bounded, counted, duration, money, number
 
 
 def handover_text(handover: Handover) -> str:
@@ -145,10 +145,10 @@ def _section(title: str, lines: Sequence[str], nothing: str) -> list[str]:
 
 def _open_cause(cause: OpenCause) -> str:
     alerts, snooze = cause.alerts, cause.snooze
-    orders = f"{counted(alerts.open, 'order')}, " if alerts.has_orders else ""
-    text = (
-        f"{_name(alerts)}: {orders}since {_at(alerts.first_at)}, owner {alerts.group.owner_name or 'nobody'}"
-    )
+    size = _size(cause.time) if cause.time else ""
+    if alerts.has_orders and (cause.time is None or cause.time.orders != alerts.open):
+        size = f"{number(alerts.open)} of {size}" if size else f"{counted(alerts.open, 'order')}, "
+    text = f"{_name(alerts)}: {size}since {_at(alerts.first_at)}, owner {alerts.group.owner_name or 'nobody'}"
     if alerts.acknowledged:
         text += f", acknowledged by {alerts.acknowledged_by}"
     if snooze is not None:
@@ -157,18 +157,22 @@ def _open_cause(cause: OpenCause) -> str:
     return f"{text}, {alerts.group.ticket_url}" if alerts.group.ticket_url else text
 
 
-def _time(time: OpenTime) -> str:
+def _size(time: OpenTime) -> str:
+    """How many orders it has hit, and their money, with a comma after each; empty if it has hit none."""
     verb = " waited" if time.group.kind == AlertKind.OUTAGE else ""
     orders = f"{counted(time.orders, 'order')}{verb}, " if time.orders else ""
     sums = ", ".join(
         money(Money(amount=amount, currency=code), locale=ENGLISH) for code, amount in time.money.items()
     )
-    worth = f"{'at least ' if time.more_money else ''}{sums}, " if sums else ""
+    return f"{orders}{'at least ' if time.more_money else ''}{sums}, " if sums else orders
+
+
+def _time(time: OpenTime) -> str:
     if time.ended_at is None or time.seconds is None:
-        return f"{_name(time)}: {orders}{worth}since {_at(time.began_at)}, still open"
+        return f"{_name(time)}: {_size(time)}since {_at(time.began_at)}, still open"
     ended = f"{time.resolution or 'closed'} by {time.closed_by or 'nobody named'}"
     lasted = f"{_at(time.began_at)} to {_at(time.ended_at)} ({duration(time.seconds)})"
-    return f"{_name(time)}: {orders}{worth}{lasted}, {ended}"
+    return f"{_name(time)}: {_size(time)}{lasted}, {ended}"
 
 
 def _name(cause: OpenAlerts | OpenTime | CauseNote) -> str:

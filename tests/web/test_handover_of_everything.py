@@ -1,5 +1,6 @@
 """A hand-over leaves out nothing that the next shift has to know, and says how large each outage was."""
 
+import re
 from datetime import timedelta
 from html import unescape
 
@@ -110,9 +111,23 @@ def make_wait(order_id: object, agent: str, *, seconds_ago: float) -> None:
 
 
 def test_an_open_outage_counts_the_orders_that_wait_now(olga: Client) -> None:
-    make_order({"mix": {"waiting_since": ago(300), "agent": "van"}})
+    order_id = make_order({"mix": {"waiting_since": ago(300), "agent": "van"}}).order_id
+    make_purchase(order_id, total=1_000)
     open_outage("van", code="http_503", message="it is down")
-    assert "1 order waited, " in olga.get(TEXT).content.decode()
+    page, text = both(olga)
+    (now_open,) = [section for section in text.split("\n\n") if section.startswith("Open now")]
+    assert "1 order waited, €10.00, since " in now_open and "owner nobody" in now_open
+    assert "Cause Orders Worth Since Owner it is down" in page
+    assert re.search(r"http_503 1 €10\.00 \d+ seconds? ago", page)
+
+
+def test_a_cause_of_which_some_orders_were_helped_names_both_numbers(olga: Client) -> None:
+    failed_orders(3, code="dns", message="no name")
+    text = olga.get(TEXT).content.decode()
+    assert "no name): 3 orders, " in text
+    newest = Alert.objects.order_by("-id").values("id")[:1]
+    Alert.objects.filter(id__in=newest).update(closed_at=ago(0), closed_by="olga", resolution="resubmitted")
+    assert "no name): 2 of 3 orders, " in olga.get(TEXT).content.decode()
 
 
 @pytest.mark.parametrize(

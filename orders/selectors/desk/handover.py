@@ -77,9 +77,13 @@ class Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCause:
-    """A cause that is open now, with its snooze, and why, if it is snoozed."""
+    """A cause that is open now, with its snooze, and why, if it is snoozed.
+
+    `time` has the orders that it has hit since it began, and their money; None if there were too many causes to say.
+    """
 
     alerts: OpenAlerts
+    time: OpenTime | None
     snooze: Snooze | None
     snooze_reason: str = ""
 
@@ -139,7 +143,7 @@ class Handover:
 def read_handover(*, since: datetime, now: datetime) -> Handover:
     """The hand-over of a range that ends now. About 24 statements, and one more for each bulk action under way."""
     times = open_times(since=since, until=now, limit=MOST_TIMES)
-    causes = _open_causes(now)
+    causes = _open_causes(now, times)
     return Handover(
         since=since,
         until=now,
@@ -174,7 +178,8 @@ def refusal_of_range(since: datetime, *, now: datetime) -> str:
     return ""
 
 
-def _open_causes(now: datetime) -> list[OpenCause]:
+def _open_causes(now: datetime, times: Sequence[OpenTime]) -> list[OpenCause]:
+    still_open = {time.group.pk: time for time in times if time.is_open}
     causes = [
         (alerts, snooze_of(alerts.group, count=alerts.open, now=now)) for alerts in open_groups(now=now)
     ]
@@ -182,6 +187,7 @@ def _open_causes(now: datetime) -> list[OpenCause]:
     return [
         OpenCause(
             alerts=alerts,
+            time=still_open.get(alerts.group.pk),
             snooze=snooze,
             snooze_reason=last.get((f"group {alerts.group.pk}", "snooze"), LastAct()).reason,
         )
