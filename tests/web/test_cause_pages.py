@@ -41,7 +41,8 @@ def test_a_cause_is_taken_and_the_second_person_reads_who_was_faster(olga: Clien
     answer = otto.post(
         f"/api/v1/alerts/groups/{number}/assign", {"owner": "otto", "expected": "olga"}, format="json"
     )
-    assert answer.json() == {"result": "done", "message": "It is yours, and you have acknowledged it. Others can see that."}
+    message = "It is yours, and you have acknowledged it. Others can see that."
+    assert answer.json() == {"result": "done", "message": message}
     late = olga.post(f"/console/alerts/{number}/assign/", {"owner": "", "expected": "olga"}, follow=True)
     assert "otto got it" in text_of(late) and group_of().owner_name == "otto"
 
