@@ -93,6 +93,11 @@ def customer_query(order: ConsoleOrder) -> str:
     return "" if email in (None, "", ERASED) else str(Condition(name="customer", values=(email,)))
 
 
+def agents_to_call(order: ConsoleOrder) -> set[str]:
+    """The agents that a resubmission calls first."""
+    return {step.facts.agent for step in order.steps if step.facts.state == StepStatus.FAILED}
+
+
 def forms_part(request: HttpRequest, order: ConsoleOrder) -> dict[str, Any]:
     """The forms on an order's page. One that was refused has what was typed, and says why."""
     facts, number = order.detail.order, order.detail.order_id

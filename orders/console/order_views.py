@@ -18,6 +18,7 @@ from orders.console.guards import actor, page
 from orders.console.known_filters import only_filters
 from orders.console.order_lookup import readable_json
 from orders.console.order_page import (
+    agents_to_call,
     cause_part,
     chart_part,
     customer_query,
@@ -29,6 +30,7 @@ from orders.console.order_page import (
 from orders.console.presence import of_order, present
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search
+from orders.selectors.desk.agents import held_up
 from orders.selectors.desk.approvals import approvals_of
 from orders.selectors.desk.archive_search import OrderList
 from orders.selectors.desk.clients import account_names
@@ -219,6 +221,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
             "promise": promise_of(detail, now=at),
+            "held_up": held_up(agents_to_call(order), now=at) if order.can_resubmit else [],
             **cause_part(order),
         },
     )

@@ -9,6 +9,7 @@ from orders.console.guards import page
 from orders.console.known_filters import only_filters
 from orders.console.order_lookup import read_page, readable_json
 from orders.selectors.database_clock import now
+from orders.selectors.desk.agents import held_up
 from orders.services.operators.rehearsing import RehearsedCall, rehearse_resubmission
 from orders.services.order_lock import NoSuchOrderError
 
@@ -23,7 +24,14 @@ def show_rehearsal(request: HttpRequest, order_id: UUID) -> HttpResponse:
     except NoSuchOrderError as error:
         raise Http404 from error
     calls = [(call, _asked(call)) for call in rehearsal.calls]
-    context = {"console_order": order, "rehearsal": rehearsal, "calls": calls, "now": now()}
+    at, agents = now(), {call.agent for call in rehearsal.calls}
+    context = {
+        "console_order": order,
+        "rehearsal": rehearsal,
+        "calls": calls,
+        "held_up": held_up(agents, now=at),
+        "now": at,
+    }
     return render(request, "console/orders/rehearsal.html", context)
 
 

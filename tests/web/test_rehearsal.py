@@ -1,7 +1,10 @@
 """What resubmitting an order would send, on a page of its own and in the REST API."""
 
+from typing import Any
+
 import pytest
 
+from orders.models import Circuit
 from orders.shop.agents.carrier import Carrier
 from orders.vocabulary import TokenScope
 from tests.support.factories import ago, make_order
@@ -9,8 +12,12 @@ from tests.support.people import api_client, person, token_of
 from tests.web.conftest import Desk
 from tests.web.console_orders import an_order, in_error
 from tests.web.helpers import assert_problem
+from tests.web.test_console_alerts import text_of
 
 pytestmark = pytest.mark.django_db
+
+
+TIMES = ("probe_at", "opened_at", "forced_until")
 
 
 def words(html: str) -> str:
@@ -31,6 +38,35 @@ def test_the_page_shows_the_request_and_leads_back_to_the_order(desk: Desk) -> N
     )
     assert f'action="{url}resubmit/"' in page
     assert f'action="{url}resubmit/"' not in desk("viewer").get(f"{url}rehearsal/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("circuit", "why"),
+    [
+        (
+            {"state": "open", "probe_at": -9, "opened_at": 120},
+            "carrier went down 2 minutes ago",
+        ),
+        ({"paused": True, "held_by": "olga"}, "olga has paused carrier."),
+        (
+            {"forced": "open", "forced_until": -600, "held_by": "olga"},
+            "olga holds back the calls of carrier. That ends in 10 minutes",
+        ),
+        ({"state": "open", "probe_at": -9, "forced": "closed", "forced_until": -600}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_order_and_its_rehearsal_say_that_it_would_wait(
+    desk: Desk, circuit: dict[str, Any], why: str
+) -> None:
+    order = in_error()
+    times = {name: ago(value) for name, value in circuit.items() if name in TIMES}
+    Circuit.objects.create(agent="carrier", **circuit | times)
+    Circuit.objects.create(agent="payments", paused=True, held_by="ada")
+    for page in ("", "rehearsal/"):
+        text = text_of(desk("operator").get(f"/console/orders/{order.pk}/{page}"))
+        assert (why in text) and ("it waits for carrier" in text) is bool(why)
+        assert "ada has paused payments" not in text
 
 
 def test_resubmitting_from_there_leads_to_the_order_where_it_can_be_undone(desk: Desk) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db.models import Q
 
 from orders.engine.circuits.rules import HEARTBEAT_LIMIT as HEARTBEAT_LIMIT
 from orders.engine.circuits.rules import (
@@ -216,6 +217,15 @@ def orders_needing(agents: Sequence[str]) -> dict[str, int]:
 def agent_exists(name: str) -> bool:
     """Whether there is an agent of this name: one that has a circuit."""
     return Circuit.objects.filter(agent=name).exists()
+
+
+def held_up(agents: Collection[str], *, now: datetime) -> list[Circuit]:
+    """Those of these agents that take no calls now, by name: paused, held back by an operator, or down. One query."""
+    is_forced = Q(forced_until__gt=now)
+    takes_none = (
+        Q(paused=True) | is_forced & Q(forced="open") | ~is_forced & ~Q(state=CircuitState.CLOSED.value)
+    )
+    return list(Circuit.objects.filter(takes_none, agent__in=agents).order_by("agent"))
 
 
 def _instance(row: AgentInstance, now: datetime) -> Instance:
