@@ -29,6 +29,7 @@ class Checkout:
         shutil.copytree(PROJECT / "bin", self.root / "bin")
         (self.root / "requirements.txt").write_text("one")
         (self.root / "requirements-django6.txt").write_text("six")
+        (self.root / "requirements-tracing.txt").write_text("traces")
         self.clients = self.root / "tests" / "generated_clients"
         self.clients.mkdir(parents=True)
         for name in ("requirements.txt", "package.json", "package-lock.json"):
@@ -99,6 +100,7 @@ def test_django_6_has_an_environment_of_its_own(checkout: Checkout) -> None:
     assert [call.partition("--require-hashes ")[2] for call in checkout.calls if "pip install" in call] == [
         f"-r {checkout.root}/requirements.txt",
         f"--no-deps -r {checkout.root}/requirements-django6.txt",
+        f"-r {checkout.root}/requirements-tracing.txt",
     ]
     assert f"{checkout.root}/.venv-django6/bin/python -m pytest tests/unit" in checkout.calls[-1]
     checkout.run("up")
