@@ -69,7 +69,9 @@ def test_an_agents_limit_is_refused_at_its_field_of_that_agent_alone(desk: Desk)
 def test_a_pause_without_a_reason_is_refused_at_its_field(desk: Desk) -> None:
     order = an_order(BEFORE_SHIPMENT, process_state="pending")
     at = f"/console/orders/{order.pk}/"
-    page = desk("operator").post(f"{at}pause/", {"minutes": "240", "reason": ""}, follow=True).content.decode()
+    page = (
+        desk("operator").post(f"{at}pause/", {"minutes": "240", "reason": ""}, follow=True).content.decode()
+    )
     fold = fold_with(page, "pause-reason")
     assert error_at(fold, "pause-reason").startswith("Give a reason")
     assert '<option value="240" selected>' in fold
