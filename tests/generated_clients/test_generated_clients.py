@@ -14,8 +14,8 @@ OF_ANY_DOCUMENT = (
     "Failed to get the schema name: null",
     "Codegen property is null (e.g. map/dict of undefined type)",
 )
-"""What openapi-generator warns of whenever a document is of this version, has an object with a property, or has a map of
-anything in one of several forms of a body."""
+"""What openapi-generator warns of whenever a document is of this version, has an object with a property, or has a map
+of anything in one of several forms of a body."""
 
 USED_BY_WEBHOOKS = [f"\t- Unused model: {name}" for name in ("AlertNotice", "ApprovalNotice", "OrderMessage")]
 """The validator does not look at webhooks."""
