@@ -54,6 +54,17 @@ def test_the_page_shows_the_request_and_leads_back_to_the_order(desk: Desk) -> N
         ),
         ({"state": "open", "probe_at": -9, "forced": "closed", "forced_until": -600}, ""),
         ({}, ""),
+        (
+            {
+                "state": "open",
+                "probe_at": -9,
+                "opened_at": 120,
+                "forced": "open",
+                "forced_until": 5,
+                "held_by": "olga",
+            },
+            "carrier went down 2 minutes ago",
+        ),
     ],
 )
 def test_the_order_and_its_rehearsal_say_that_it_would_wait(

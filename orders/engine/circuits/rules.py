@@ -122,10 +122,11 @@ def first_orders(orders: Iterable[str]) -> frozenset[str]:
 
 def state_of(circuit: CircuitRow, now: datetime) -> str:
     """The state that counts: the one an operator has forced, or else the circuit's own."""
-    return circuit.forced if _is_forced(circuit, now) else circuit.state
+    return circuit.forced if is_forced(circuit, now) else circuit.state
 
 
-def _is_forced(circuit: CircuitRow, now: datetime) -> bool:
+def is_forced(circuit: CircuitRow, now: datetime) -> bool:
+    """Whether an operator forces it now."""
     return bool(circuit.forced) and circuit.forced_until is not None and circuit.forced_until > now
 
 
@@ -201,7 +202,7 @@ def _closed(circuit: CircuitRow, now: datetime) -> CircuitRow:
 
 def is_probe_due(circuit: CircuitRow, now: datetime) -> bool:
     """Whether one request may be sent to see if the remote service is back."""
-    if circuit.paused or circuit.state == CircuitState.CLOSED or _is_forced(circuit, now):
+    if circuit.paused or circuit.state == CircuitState.CLOSED or is_forced(circuit, now):
         return False
     return circuit.probe_at is not None and circuit.probe_at <= now
 

@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Q
 
 from orders.engine.circuits.rules import HEARTBEAT_LIMIT as HEARTBEAT_LIMIT
 from orders.engine.circuits.rules import (
     BreakerRules,
     CircuitRow,
+    is_forced,
     is_probe_due,
+    lets_calls_through,
     ramp,
     state_of,
 )
@@ -57,6 +58,16 @@ class Requests(NamedTuple):
     total: int = 0
     in_hand: int = 0
     oldest_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldUp:
+    """An agent that takes no calls: paused or, `until` a time, forced by somebody; or down `since` a time."""
+
+    agent: str
+    by: str
+    until: datetime | None
+    since: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,13 +230,25 @@ def agent_exists(name: str) -> bool:
     return Circuit.objects.filter(agent=name).exists()
 
 
-def held_up(agents: Collection[str], *, now: datetime) -> list[Circuit]:
-    """Those of these agents that take no calls now, by name: paused, held back by an operator, or down. One query."""
-    is_forced = Q(forced_until__gt=now)
-    takes_none = (
-        Q(paused=True) | is_forced & Q(forced="open") | ~is_forced & ~Q(state=CircuitState.CLOSED.value)
+def held_up(agents: Collection[str], *, now: datetime) -> list[HeldUp]:
+    """Those of these agents that take no calls now, by name. One query."""
+    rows = Circuit.objects.filter(agent__in=agents).order_by("agent").values()
+    return [_held_up(row, now) for row in rows if not lets_calls_through(_circuit(row), now)]
+
+
+def _held_up(row: Mapping[str, Any], now: datetime) -> HeldUp:
+    circuit = _circuit(row)
+    is_by_hand = circuit.paused or is_forced(circuit, now)
+    return HeldUp(
+        agent=circuit.agent,
+        by=row["held_by"] if is_by_hand else "",
+        until=circuit.forced_until if is_by_hand and not circuit.paused else None,
+        since=None if is_by_hand else circuit.opened_at,
     )
-    return list(Circuit.objects.filter(takes_none, agent__in=agents).order_by("agent"))
+
+
+def _circuit(row: Mapping[str, Any]) -> CircuitRow:
+    return CircuitRow(**{name: row[name] for name in CircuitRow._fields if name in row})
 
 
 def _instance(row: AgentInstance, now: datetime) -> Instance:
@@ -256,7 +279,7 @@ def _status(
     requests: Requests,
     now: datetime,
 ) -> AgentStatus:
-    circuit = CircuitRow(name, **{key: row[key] for key in CircuitRow._fields[1:] if key in row})
+    circuit = _circuit({**row, "agent": name})
     oldest = requests.oldest_at
     return AgentStatus(
         name=name,
@@ -264,7 +287,7 @@ def _status(
         held_by=row.get("held_by", ""),
         held_reason=row.get("held_reason", ""),
         state=state_of(circuit, now),
-        is_forced=bool(circuit.forced and circuit.forced_until and circuit.forced_until > now),
+        is_forced=is_forced(circuit, now),
         is_probe_due=is_probe_due(circuit, now),
         ramp=ramp(circuit, rules=BreakerRules(ramp=settings.CONFIG.ramp), now=now),
         waiting=waiting,
