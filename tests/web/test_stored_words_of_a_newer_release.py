@@ -3,7 +3,7 @@
 import pytest
 
 from orders.api.webhook_representations import webhook
-from orders.models import ApprovalRequest, WebhookEndpoint
+from orders.models import ApprovalRequest, OrderProcess, SubmissionMessage, WebhookEndpoint
 from orders.selectors.order_waits import awaited
 from orders.services.act_results import ResultStatus
 from orders.services.audit import Actor
@@ -11,6 +11,7 @@ from orders.services.operators import approvals
 from orders.vocabulary import WaitKind
 from tests.support.factories import ago, ahead, make_order
 from tests.support.people import api_client, person, signed_in, token_of
+from tests.support.submissions import a_role, post
 
 pytestmark = pytest.mark.django_db
 
@@ -47,3 +48,13 @@ def test_a_webhook_that_is_disabled_for_a_newer_reason_says_it_as_it_is_stored()
         url="https://a.example.com/", kinds=[], disabled_at=ago(0), disabled_reason="newer"
     )
     assert webhook(endpoint)["disabled_reason"] == "newer"
+
+
+@pytest.mark.usefixtures("catalogue")
+def test_a_submission_with_a_newer_goal_waits_for_a_release_that_knows_it_and_holds_up_no_other() -> None:
+    newer = post()
+    SubmissionMessage.objects.update(goal="newer")
+    older = post()
+    assert a_role().run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 0}
+    assert OrderProcess.objects.get().order_id == older
+    assert SubmissionMessage.objects.get().order_id == newer

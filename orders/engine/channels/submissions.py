@@ -210,7 +210,7 @@ def send_take(
     unnamed: str = "",
 ) -> Sent[list[tuple[int, Submission]]]:
     """The same, without waiting for what it finds, and only those of `workflows`, if given. A message that names no
-    workflow is of `unnamed`."""
+    workflow is of `unnamed`. One whose goal only a newer release knows is left to that release."""
     restriction = "" if only is None else "AND order_id = ANY(%(only)s::uuid[])"
     if workflows is not None:
         restriction += f" AND {NAMED} = ANY(%(workflows)s::text[])"
@@ -219,12 +219,14 @@ def send_take(
         SELECT id, order_id, client, body, posted_at, goal
           FROM orders_submissionmessage
          WHERE id >= %(start)s::bigint
-           AND order_id <> ALL(%(without)s::uuid[]) {restriction}
+           AND order_id <> ALL(%(without)s::uuid[])
+           AND goal = ANY(%(goals)s::text[]) {restriction}
          ORDER BY id
          LIMIT %(limit)s::int
            FOR UPDATE SKIP LOCKED
         """,
         {
+            "goals": list(Goal),
             "start": start,
             "without": array(without),
             "only": array(only or ()),
