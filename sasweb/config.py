@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from sasweb import releases
 from sasweb.amounts import CurrencyAmounts, read_amounts
-from sasweb.environment import BIND, ConfigError, Environment, invalid, next_port
+from sasweb.environment import BIND, GIGABYTE, ConfigError, Environment, invalid, next_port
 from sasweb.limits import DEFAULTS, Limits, read_limits
 from sasweb.public_hosts import Network, may_be_called, read_literal, read_networks
 from sasweb.webhook_signatures import read_secret
@@ -27,7 +27,6 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 SHORTEST_KEY = 32
 """Characters of `SECRET_KEY`."""
-GIGABYTE = 1e9
 SHORTEST_TOKEN = 32
 """Characters of `METRICS_TOKEN`."""
 MOST_SECRETS = 2

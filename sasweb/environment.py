@@ -12,6 +12,7 @@ from environs import Env, EnvError
 
 BIND = "127.0.0.1:8000"
 """Where the web server listens by default."""
+GIGABYTE = 1_000_000_000
 
 
 class ConfigError(ValueError):

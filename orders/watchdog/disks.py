@@ -16,6 +16,7 @@ from orders.engine.role_health import Trouble
 from orders.engine.runtime.sparing import Sparing
 from orders.engine.runtime.sql import fetch
 from orders.vocabulary import AlertKind
+from sasweb.environment import GIGABYTE
 
 PERIOD = 60.0
 """Seconds between two looks."""
@@ -23,7 +24,6 @@ SHARE = 100
 """The part of one process's time that the looks may take: the size of a database is that of thousands of files."""
 LEAST_FREE = 0.1
 """The part of a disk that is to be free, but no more than `MOST_FREE`."""
-GIGABYTE = 1_000_000_000
 MOST_FREE = 10 * GIGABYTE
 ENOUGH = 1.2
 """How much more than that has to be free until operators are told that it is over. It goes up and down."""

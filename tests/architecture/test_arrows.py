@@ -161,7 +161,8 @@ ROOMS = {
     "orders.watchdog": (
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),
         *("orders.selectors", "orders.wording"),
-        *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
+        *("orders.outbox", "orders.vocabulary", "sasweb.environment"),
+        *("sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
     "orders.metrics": (
         "orders.models",

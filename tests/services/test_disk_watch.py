@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from orders.models import Alert
-from orders.watchdog.disks import GIGABYTE, PERIOD, DiskWatch, Room
+from orders.watchdog.disks import PERIOD, DiskWatch, Room
 from orders.watchdog.watch import Watch
+from sasweb.environment import GIGABYTE
 from tests.support.clock import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
