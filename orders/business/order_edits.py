@@ -166,7 +166,7 @@ def _edited(kind: type[OrderKind], stored: Json, new: Json) -> Json:
     try:
         present = _as_stored(kind.read(stored))
     except Exception as error:
-        raise UnreadableDataError(f"This release cannot read the order's data: {_short(error)}.") from error
+        raise UnreadableDataError(f"This release cannot read the order’s data: {_short(error)}.") from error
     try:
         read = _as_stored(kind.read(kind.edit(stored, new)))
     except BadOrderError:
@@ -238,7 +238,7 @@ def _affected(
             before, after = (_asked(declared, order, each) for each in (order.data, data))
         except Exception as error:
             raise UnreadableDataError(
-                f"What step {step.name} asks for cannot be read from the order's data: {_short(error)}."
+                f"What step {step.name} asks for cannot be read from the order’s data: {_short(error)}."
             ) from error
         if before != after:
             yield step, declared, before, after
@@ -308,12 +308,12 @@ def _check_money(edit: OrderEdit, order: StoredOrder, workflow: Workflow) -> Non
         has = f"has {verb}" if step.outcome == Outcome.DONE else f"may have {verb}"
         if before != after:
             raise CannotEditError(
-                f"The order's value cannot be changed from {_sum(before)} to {_sum(after)}, because {step.name} {has} "
+                f"The order’s value cannot be changed from {_sum(before)} to {_sum(after)}, because {step.name} {has} "
                 "it already. Cancel the order, and have it placed again."
             )
         if declared.name in staying:
             raise CannotEditError(
-                f"{step.name} {has} the order's value already, and an edit does not change how. Leave that field as "
+                f"{step.name} {has} the order’s value already, and an edit does not change how. Leave that field as "
                 "it is, or cancel the order and have it placed again."
             )
 

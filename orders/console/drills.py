@@ -38,7 +38,7 @@ SCENARIOS = (
     Scenario(
         name="slow-warehouse",
         title="The warehouse hangs and loses answers",
-        does="Half of the warehouse's calls hang, and a fifth is done without an answer.",
+        does="Half of the warehouse’s calls hang, and a fifth is done without an answer.",
         task="Show for one order that its stock was reserved once, although it was called several times.",
         faults={"warehouse": {"hang_rate": 0.5, "lost_reply_rate": 0.2}},
     ),

@@ -111,7 +111,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
     codes = second_factor.set_up(request, form.typed)
     if codes is None:
         record_refusal(request, reason=WRONG_CODE)
-        form.reject("This code is wrong. Check that your phone's clock is set automatically, then try again.")
+        form.reject("This code is wrong. Check that your phone’s clock is set automatically, then try again.")
         return _set_up_page(request, form, status=403)
     _record(request, "second factor set up", result="has a second factor")
     return _codes_page(request, codes)

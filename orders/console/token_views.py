@@ -43,7 +43,7 @@ def _create(request: HttpRequest) -> HttpResponse:
     if not is_first:  # the page with the new token was loaded again, or the form was posted twice
         messages.error(
             request,
-            "Nothing has been created: the form's token is there, and is not shown again. If you have not copied it,"
+            "Nothing has been created: the form’s token is there, and is not shown again. If you have not copied it,"
             " revoke it and create another.",
         )
         return redirect("console:tokens")

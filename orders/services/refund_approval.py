@@ -47,7 +47,7 @@ def why_not_refund(
     if refund is None:
         return None
     if approval is None:
-        message = f"A refund of {english_money(refund)} needs an admin's approval."
+        message = f"A refund of {english_money(refund)} needs an admin’s approval."
         return _refused(ApprovalNeededError(message, act=act))
     if approval.refund != refund:
         named = english_money(approval.refund) if approval.refund else "no refund"
@@ -80,7 +80,7 @@ def require_approval_of_many(
     if approval is None:
         if refund_approval.is_set() and refund_approval.may_refund(order_ids):
             raise ApprovalNeededError(
-                f"Cancelling {counted(len(order_ids), 'order')} in bulk, with refunds, needs an admin's approval.",
+                f"Cancelling {counted(len(order_ids), 'order')} in bulk, with refunds, needs an admin’s approval.",
                 act=ApprovalAct.BULK,
             )
         return

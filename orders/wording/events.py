@@ -99,7 +99,7 @@ RULINGS: Mapping[str, str] = {
 """What the supervisor decided about a step that timed out."""
 
 AWAITED: Mapping[str, str] = {
-    WaitKind.DECISION: "somebody's decision",
+    WaitKind.DECISION: "somebody’s decision",
     WaitKind.EVENT: "an outside event",
     WaitKind.DELAY: "its time",
     WaitKind.ANSWER: "an answer that comes later",

@@ -138,5 +138,5 @@ def held_by(process: Process) -> str:
     if process.capacity:
         parts.append(f"{process.in_flight} of {counted(process.capacity, 'call')} under way")
     if process.leads:
-        parts.append("the supervisor's lease")
+        parts.append("the supervisor’s lease")
     return ", ".join(parts)

@@ -65,7 +65,7 @@ ROLES: Mapping[str, Runbook] = {
         "what slows the agent down, or tell the customers.",
     ),
     "disk_nearly_full": Runbook(
-        means="The disk of this folder is nearly full. Where manage.py up runs PostgreSQL, it is the database's.",
+        means="The disk of this folder is nearly full. Where manage.py up runs PostgreSQL, it is the database’s.",
         does="Orders go on until the disk is full. Then nothing is written: nothing is lost, and nothing goes on.",
         todo="Make room or enlarge the disk: docs/operations.md, When a disk fills up.",
     ),

@@ -141,7 +141,7 @@ def test_an_action_from_before_the_rule_refunds_only_what_needs_no_approval(sett
     settings.CONFIG = above
     bulk_runner.run_once()
     assert [stored(order).goal for order in orders] == ["complete", "compensate"]
-    assert results_of(action)[0] == ("nothing", "A refund of €39.00 needs an admin's approval.")
+    assert results_of(action)[0] == ("nothing", "A refund of €39.00 needs an admin’s approval.")
 
 
 @pytest.mark.django_db(transaction=True)

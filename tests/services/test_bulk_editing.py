@@ -50,7 +50,7 @@ def test_a_preview_says_for_which_orders_it_applies_and_why_not_for_the_others()
     assert dict(seen.reasons) == {
         "It is unknown whether create-shipment was done. Settle it first, or edit the order and have what may have "
         "been done reversed first.": 1,
-        "All of the order's steps are done, so it can no longer be edited.": 1,
+        "All of the order’s steps are done, so it can no longer be edited.": 1,
     }
     assert dict(seen.steps) == {"create-shipment": 2, "send-confirmation": 2}
     assert [order.order_id for order in seen.first] == [orders[0].pk, orders[1].pk]

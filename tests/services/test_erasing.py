@@ -234,7 +234,7 @@ def test_an_erasure_that_is_killed_again_and_again_is_finished_by_the_jobs() -> 
     assert deaths > 10
     assert traces() == []
     entry = AuditEntry.objects.get(act="erase")
-    assert "were erased (orders: 2, accounts: 1" in entry.result
+    assert "was erased (orders: 2, accounts: 1" in entry.result
     assert entry.after["orders"] == 2
 
 
@@ -246,7 +246,7 @@ def test_what_a_page_has_no_time_for_is_done_by_the_jobs() -> None:
     assert traces() == list(TRACES)
     jobs.continue_erasures()
     assert traces() == []
-    assert AuditEntry.objects.get(act="erase").result.startswith("The customer's data were erased")
+    assert AuditEntry.objects.get(act="erase").result.startswith("The customer’s data was erased")
 
 
 def test_an_erasure_belongs_to_one_process_at_a_time() -> None:

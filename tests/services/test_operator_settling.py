@@ -79,7 +79,7 @@ def test_a_step_that_declares_nothing_is_not_settled_without_a_result_that_other
         empty = settle_done(result={}, **how)
         assert (empty.status, empty.message) == (
             ResultStatus.REFUSED,
-            "Later steps need this step's result. Give the remote service's answer.",
+            "Later steps need this step’s result. Give the remote service’s answer.",
         )
         assert settle_done(result={"anything": 1}, **how).status is ResultStatus.DONE
 

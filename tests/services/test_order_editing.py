@@ -162,7 +162,7 @@ def test_money_that_was_reserved_keeps_its_card(outcome: str) -> None:
     result = edited(order, payment_method="card_other")
     has = "has reserved" if outcome == "done" else "may have reserved"
     assert result.status is ResultStatus.REFUSED
-    assert result.message.startswith(f"authorise-payment {has} the order's value already")
+    assert result.message.startswith(f"authorise-payment {has} the order’s value already")
     assert "cancel the order" in result.message
     assert everything(order) == before and Order.objects.get(pk=order.pk).data == DATA
 
@@ -185,7 +185,7 @@ def test_an_edit_changes_the_value_only_before_money_is_taken(settings: Any) -> 
         result = edited(paid, seen=cake, quantity=3)
         assert (result.status, result.message) == (
             ResultStatus.REFUSED,
-            "The order's value cannot be changed from 20.00 EUR to 30.00 EUR, because pay has taken it already. "
+            "The order’s value cannot be changed from 20.00 EUR to 30.00 EUR, because pay has taken it already. "
             "Cancel the order, and have it placed again.",
         )
         assert edited(paid, seen=cake, cake="lemon").status is ResultStatus.DONE

@@ -264,8 +264,8 @@ def test_the_customer_of_an_order_is_erased_only_when_confirmed(admin: APIClient
     for confirm in ({}, {"confirm": "cancel"}):
         problem = assert_problem(admin.post(path, why | confirm), "act_refused")
         assert problem["detail"] == (
-            "To confirm, send the word erase. The customer's data would be erased (orders: 1, accounts: 1). The "
-            "orders' amounts are kept."
+            "To confirm, send the word erase. The customer’s data would be erased (orders: 1, accounts: 1). The "
+            "orders’ amounts are kept."
         )
     assert User.objects.filter(email=EMAIL).exists()
     refusals = AuditEntry.objects.filter(act="erase")
@@ -273,7 +273,7 @@ def test_the_customer_of_an_order_is_erased_only_when_confirmed(admin: APIClient
         (f"order {order_id}", False, "")
     }
     answer = admin.post(path, why | {"confirm": "erase"}).json()
-    assert answer["result"] == "done" and "were erased" in answer["message"]
+    assert answer["result"] == "done" and "was erased" in answer["message"]
     assert not User.objects.filter(email=EMAIL).exists()
     assert admin.post(path, why | {"confirm": "erase"}).json()["result"] == "already"
     entry = AuditEntry.objects.get(act="erase", allowed=True)

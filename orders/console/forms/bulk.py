@@ -119,7 +119,7 @@ def _number(label: Any, *, smallest: float, largest: float, wrong: Any, initial:
 class BulkActionForm(forms.Form):
     """How a bulk action goes through its orders. `typed` is their number, where it must be confirmed."""
 
-    reason = Reason(help_text="Shown in each order's history and in the audit log.")
+    reason = Reason(help_text="Shown in each order’s history and in the audit log.")
     waves = Waves(
         label="Waves",
         max_length=60,

@@ -39,7 +39,7 @@ def take(*, group_id: int, actor: Actor, reason: str = "") -> Result:
     with transaction.atomic():
         group = lock_group(group_id)
         if account is None:
-            result = refused(f"{actor.name} is not an operator's account, so it cannot own a cause.")
+            result = refused(f"{actor.name} is not an operator’s account, so it cannot own a cause.")
         elif group.owner_id == account.pk:
             return already("It is yours already.")
         elif group.owner is not None:

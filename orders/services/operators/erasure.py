@@ -74,7 +74,7 @@ def erase(
                 return result
             erasure = _begin(email, holdings, actor, reason)
     if dry_run:
-        return done("The customer's data would be erased: that has begun, and goes on.")
+        return done("The customer’s data would be erased: that has begun, and goes on.")
     return _go_on(erasure.pk, ends=time.monotonic() + seconds)
 
 
@@ -104,7 +104,7 @@ def _forecast(holdings: Holdings) -> Result:
     if not holdings.finished and not holdings.accounts:
         return already("Nothing is stored about this customer.")
     counts = _counts(len(holdings.finished), len(holdings.accounts))
-    return done(f"The customer's data would be erased ({counts}). The orders' amounts are kept.")
+    return done(f"The customer’s data would be erased ({counts}). The orders’ amounts are kept.")
 
 
 def _counts(orders: int, accounts: int) -> str:
@@ -137,12 +137,12 @@ def _begin(email: str, holdings: Holdings, actor: Actor, reason: str) -> Erasure
 
 def _go_on(erasure_id: int, *, ends: float) -> Result:
     if not lease(erasure_id):
-        return done("The customer's data is being erased by another process.")
+        return done("The customer’s data is being erased by another process.")
     erasure = Erasure.objects.get(pk=erasure_id)
     if not work_on(erasure, ends=ends):
         release(erasure_id)
         return done(
-            "The customer's data is being erased. This continues in the background, and takes a few minutes."
+            "The customer’s data is being erased. This continues in the background, and takes a few minutes."
         )
     return _finish(erasure_id)
 
@@ -152,11 +152,11 @@ def _finish(erasure_id: int) -> Result:
     with transaction.atomic():
         erasure = Erasure.objects.select_for_update().get(pk=erasure_id)
         message = (
-            f"The customer's data were erased ({_counts(erasure.orders, len(erasure.accounts))},"
-            f" other records: {erasure.mentions}). The orders' amounts are kept."
+            f"The customer’s data was erased ({_counts(erasure.orders, len(erasure.accounts))},"
+            f" other records: {erasure.mentions}). The orders’ amounts are kept."
         )
         if erasure.finished_at is not None:  # another process was faster
-            return done("The customer's data were erased. The orders' amounts are kept.")
+            return done("The customer’s data was erased. The orders’ amounts are kept.")
         report = {
             "orders": erasure.orders,
             "accounts": len(erasure.accounts),

@@ -40,7 +40,7 @@ from orders.services.refund_approval import Approval
 from orders.vocabulary import FINISHED_STATES, EventKind, Goal, ProcessState, StepStatus, WaitKind
 
 UNCONFIRMED = (
-    "The confirmation is missing or wrong. It is the order's total in plain figures if money goes back to the customer,"
+    "The confirmation is missing or wrong. It is the order’s total in plain figures if money goes back to the customer,"
     " otherwise the word cancel."
 )
 """Does not say which, or how much: somebody who repeats an answer without looking has confirmed nothing."""
@@ -158,7 +158,7 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
 
 def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
     if not reason.strip():
-        return refused("Give a reason. It is kept in the order's history.")
+        return refused("Give a reason. It is kept in the order’s history.")
     if row.process_state in FINISHED_STATES or row.goal == Goal.COMPENSATE:
         return refused("The order has ended or is being cancelled, so there is nothing to skip.")
     if step.complete_by is not None and step.state != StepStatus.AWAITING:

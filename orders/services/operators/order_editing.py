@@ -197,7 +197,7 @@ def why_not_edit(goal: str, state: str) -> str:
     if goal == Goal.COMPENSATE:
         return "The order is being cancelled, so it can no longer be edited."
     if state == ProcessState.PROCESSED:
-        return "All of the order's steps are done, so it can no longer be edited."
+        return "All of the order’s steps are done, so it can no longer be edited."
     return ""
 
 

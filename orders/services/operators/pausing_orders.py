@@ -18,7 +18,7 @@ from orders.services.operators.acts import Values, act_on, add_event, already, d
 from orders.vocabulary import FINISHED_STATES, EventKind, Goal, ProcessState
 from orders.wording.pauses import until_in_words
 
-NEEDS_REASON = "Give a reason. It is kept in the order's history."
+NEEDS_REASON = "Give a reason. It is kept in the order’s history."
 ENDS_TOO_EARLY = "The pause must end later than now."
 
 

@@ -50,7 +50,7 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
         if gaps := find_gaps(answer, types_of(fields)):
             return refused(f"The result is incomplete: {say_gaps(gaps)}.")
         if not answer and editing.needed_by(row.workflow, row.version, step):
-            return refused("Later steps need this step's result. Give the remote service's answer.")
+            return refused("Later steps need this step’s result. Give the remote service’s answer.")
         settled = failed._replace(
             state=StepStatus.COMPLETED,
             outcome=Outcome.DONE,
@@ -112,7 +112,7 @@ def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) 
         if failed is not None and failed.state == StepStatus.COMPENSATED:
             return already(f"Step {step} is already reversed.")
         if not reason.strip():
-            return refused("Give proof that it was reversed. It is kept in the order's history.")
+            return refused("Give proof that it was reversed. It is kept in the order’s history.")
         if row.goal != Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
             return refused(
                 "Only a cancellation that failed can be settled like this, and that of this order has not."
@@ -149,7 +149,7 @@ def _why_not_settle(
     row: ProcessRow, step: StepRow | None, reason: str, *, may_wait: bool = False
 ) -> Result | None:
     if not reason.strip():
-        return refused("Give proof. It is kept in the order's history.")
+        return refused("Give proof. It is kept in the order’s history.")
     if may_wait and row.goal == Goal.COMPLETE and step is not None and _waits_for_answer(step):
         return None
     if row.goal == Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
