@@ -10,6 +10,7 @@ from orders.api.operator_pause_representations import PausesOut
 from orders.api.operator_representations import AlertGroupOut, BulkActionOut
 from orders.api.representations import MoneyOut, Out, page_of
 from orders.selectors.desk.causes import OpenTime
+from orders.selectors.desk.ended_pauses import PausedKind
 from orders.vocabulary import AlertKind
 
 
@@ -90,6 +91,20 @@ class HeldAgentOut(Out):
     until = serializers.DateTimeField(allow_null=True)
 
 
+class EndedPauseOut(Out):
+    """A pause that lasted from `at` to `ended_at`. `kind` is what was paused, and `name` which: a step with its
+    workflow (`fulfil-order/capture-payment`), an agent, or an order. `name` is empty for the intake, and `ended_by` if
+    its time was over."""
+
+    kind = serializers.ChoiceField(choices=list(PausedKind))
+    name = serializers.CharField(allow_blank=True)
+    at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField()
+    by = serializers.CharField()
+    reason = serializers.CharField(allow_blank=True)
+    ended_by = serializers.CharField(allow_blank=True)
+
+
 class WaitingForPeopleOut(Out):
     """What waits for people: decisions, steps to settle, refunds and other reversals that failed, and approvals."""
 
@@ -134,6 +149,7 @@ class HandoverOut(Out):
     bulk_actions = BulkActionOut(many=True, source="actions")
     agents = HeldAgentOut(many=True)
     pauses = PausesOut()
+    ended_pauses = EndedPauseOut(many=True, help_text="The last fifty that ended in this time.")
     waiting = WaitingForPeopleOut()
     notes = HandoverNoteOut(many=True)
     cause_notes = CauseNoteOut(many=True)

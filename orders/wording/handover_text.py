@@ -13,7 +13,7 @@ from orders.selectors.desk.handover import MOST_FIGURES, CauseNote, Handover, Op
 from orders.selectors.desk.held_agents import HeldAgent
 from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
-from orders.wording.pauses import pause_lines
+from orders.wording.pauses import ended_pause_lines, pause_lines
 from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
 from orders.wording.units import ENGLISH, bounded, counted, duration, money, number
 
@@ -69,11 +69,8 @@ def _causes(handover: Handover) -> Iterator[list[str]]:
 def _work(handover: Handover) -> Iterator[list[str]]:
     yield _section("Bulk actions", [_bulk(progress) for progress in handover.actions], "none under way")
     yield _section("Agents held by people", [_agent(agent) for agent in handover.agents], "none")
-    yield _section(
-        "Paused by people",
-        pause_lines(handover.pauses),
-        "nothing",
-    )
+    yield _section("Paused by people", pause_lines(handover.pauses), "nothing")
+    yield _section("Pauses that ended in this time", ended_pause_lines(handover.ended_pauses), "none")
     yield _waiting(handover.waiting)
 
 

@@ -1,16 +1,24 @@
 """What is paused, by whom and why, in sentences. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.ended_pauses import EndedPause, PausedKind
 from orders.selectors.desk.pauses import Pauses
-from orders.wording.units import counted, number
+from orders.wording.units import counted, duration, number
 
 
 def until_in_words(until: datetime | None) -> str:
     """Until when a pause lasts: "until it is resumed" or "until 14:30 UTC on 26 November"."""
     return f"until {until:%H:%M} UTC on {until.day} {until:%B}" if until else "until it is resumed"
+
+
+def lasts_in_words(minutes: int | None, until: datetime | None) -> str:
+    """How long a pause will last: "for 1 hour", or as `until_in_words` says it."""
+    if not minutes:
+        return until_in_words(until)
+    return f"for {counted(minutes, 'minute') if minutes % 60 else counted(minutes // 60, 'hour')}"
 
 
 def ends_in_words(until: datetime | None) -> str:
@@ -23,6 +31,22 @@ def ends_in_words(until: datetime | None) -> str:
 def pause_lines(pauses: Pauses) -> list[str]:
     """What is paused, a line each, as plain text."""
     return list(_lines(pauses))
+
+
+def ended_pause_lines(pauses: Sequence[EndedPause]) -> list[str]:
+    """The pauses that have ended, a line each, as plain text."""
+    return [_ended(pause) for pause in pauses]
+
+
+def _ended(pause: EndedPause) -> str:
+    if pause.kind is PausedKind.INTAKE:
+        thing, verb = "new orders", "refused"
+    else:
+        name = f"{pause.step} of {pause.workflow}" if pause.kind is PausedKind.STEP else pause.name
+        thing, verb = f"{pause.kind} {name}", "paused"
+    lasted = f"{pause.at:%Y-%m-%d %H:%M} to {pause.ended_at:%Y-%m-%d %H:%M} ({duration(pause.seconds)})"
+    end = f"ended by {pause.ended_by}" if pause.ended_by else "ended by itself"
+    return f"{thing}: {verb} by {pause.by}, {lasted}, {end}{f' ({pause.reason})' if pause.reason else ''}"
 
 
 def _lines(pauses: Pauses) -> Iterator[str]:

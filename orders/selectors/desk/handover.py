@@ -16,6 +16,7 @@ from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.bulk import Progress, find_action
 from orders.selectors.desk.causes import OpenTime, open_times
 from orders.selectors.desk.decisions import OpenDecision, count_open_decisions, open_decisions
+from orders.selectors.desk.ended_pauses import EndedPause, ended_pauses
 from orders.selectors.desk.held_agents import HeldAgent, held_agents
 from orders.selectors.desk.last_acts import LastAct, last_acts
 from orders.selectors.desk.pauses import Pauses, read_pauses
@@ -134,6 +135,7 @@ class Handover:
     actions: Sequence[Progress]
     agents: Sequence[HeldAgent]
     pauses: Pauses
+    ended_pauses: Sequence[EndedPause]
     waiting: Waiting
     figures: Figures
     notes: Sequence[HandoverNote]
@@ -141,7 +143,7 @@ class Handover:
 
 
 def read_handover(*, since: datetime, now: datetime) -> Handover:
-    """The hand-over of a range that ends now. About 24 statements, and one more for each bulk action under way."""
+    """The hand-over of a range that ends now. About 26 statements, and one more for each bulk action under way."""
     times = open_times(since=since, until=now, limit=MOST_TIMES)
     causes = _open_causes(now, times)
     return Handover(
@@ -155,6 +157,7 @@ def read_handover(*, since: datetime, now: datetime) -> Handover:
         actions=_actions(now),
         agents=held_agents(now=now),
         pauses=read_pauses(now=now),
+        ended_pauses=ended_pauses(since=since, now=now),
         waiting=_waiting(now),
         figures=_figures(since),
         notes=list(HandoverNote.objects.filter(at__gte=since).order_by("-id")[:SHOWN]),
