@@ -280,6 +280,7 @@ class ApprovalAct(StrEnum):
     COMPENSATE = "compensate_order"
     DECIDE = "decide"
     BULK = "create_bulk_action"
+    PAUSE_INTAKE = "pause_intake"
 
 
 class ApprovalState(StrEnum):
@@ -338,10 +339,8 @@ class DisabledReason(StrEnum):
 
 
 class TokenScope(StrEnum):
-    """What an API token may do, beyond what its account may do: the account must be allowed to as well.
-
-    Every token has `read`. `compensate` covers cancelling orders and acts on many; `priority` lets orders overtake.
-    """
+    """What an API token may do, if its account may. Every token has `read`. `compensate` covers cancelling orders and
+    acts on many; `priority` lets orders overtake."""
 
     READ = "read"
     ORDERS = "orders"

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from orders.api.fields import Choice, NumberCursor, Strict, Text
 from orders.api.operator_bulk_requests import ACTIONS, OrderId, read_one_of
-from orders.api.operator_order_requests import ErasureIn, SettlementIn
+from orders.api.operator_order_requests import ErasureIn, PauseIn, SettlementIn
 from orders.api.operator_requests import ActIn, CompensationIn, DecisionIn, ReasonIn
 from orders.api.operator_system_requests import ForceIn
 from orders.api.paging import CURSOR_HELP, LONGEST_NAME, PageQuery
@@ -22,6 +22,7 @@ PLACES: Mapping[ApprovalAct, tuple[str, ...]] = {
     ApprovalAct.COMPENSATE: ("order",),
     ApprovalAct.DECIDE: ("order", "step"),
     ApprovalAct.BULK: (),
+    ApprovalAct.PAUSE_INTAKE: (),
 }
 """What the act's own URL names."""
 BODIES: Mapping[ApprovalAct, type[Strict]] = {
@@ -31,6 +32,7 @@ BODIES: Mapping[ApprovalAct, type[Strict]] = {
     ApprovalAct.ERASE: ErasureIn,
     ApprovalAct.COMPENSATE: CompensationIn,
     ApprovalAct.DECIDE: DecisionIn,
+    ApprovalAct.PAUSE_INTAKE: PauseIn,
 }
 
 

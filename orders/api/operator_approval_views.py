@@ -26,7 +26,7 @@ from orders.selectors.desk.agents import agent_exists
 from orders.selectors.desk.approvals import approval_page, find_approval
 from orders.selectors.desk.order_rows import lacks_step
 from orders.services.operators import approvals
-from orders.services.operators.approval_acts import bulk_parameters
+from orders.services.operators.approval_acts import bulk_parameters, pause_parameters
 from orders.services.order_lock import NoSuchOrderError
 from orders.vocabulary import ApprovalAct, TokenScope
 
@@ -82,6 +82,8 @@ def _ask(
     reason, typed = body.pop("reason", body.pop("note", "")), body.pop("typed", None)
     if act is ApprovalAct.BULK:
         parameters, typed = bulk_parameters(**action_fields(request, body)), body.get("count", 0)
+    elif act is ApprovalAct.PAUSE_INTAKE:
+        parameters = pause_parameters(until=body.get("until"))
     else:
         parameters = target | body
     if act is ApprovalAct.SETTLE:

@@ -38,7 +38,7 @@ class PriorityIn(ReasonIn):
 
 
 class PauseIn(NeededReasonIn):
-    """`until` is when the pause ends by itself. Without it, the order is paused until it is resumed."""
+    """`until` is when the pause ends by itself. Without it, the pause lasts until somebody ends it."""
 
     until = Time(required=False)
 

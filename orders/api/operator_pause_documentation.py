@@ -22,8 +22,9 @@ PAUSE_INTAKE = act(
     "Stop new orders",
     PauseIn,
     description=(
-        "Only for administrators. New orders are refused with `intake_paused` within a second, until `until` or until "
-        "the intake is resumed. Orders that were accepted continue, and their idempotency keys are still answered. "
+        "Only for admins; operators ask for it with `ask_for_approval`. New orders are refused with `intake_paused` "
+        "within a second, until `until` or until the intake is resumed. Orders that were accepted continue, and their "
+        "idempotency keys are still answered. "
         "Repeating a request has no further effect."
     ),
 )
@@ -31,7 +32,7 @@ RESUME_INTAKE = act(
     "resume_intake",
     "Accept new orders again",
     ReasonIn,
-    description="Only for administrators. Repeating a request has no further effect.",
+    description="Only for admins. Repeating a request has no further effect.",
 )
 WORKFLOW = path_parameter("workflow", "The name of the workflow.", minLength=1, maxLength=60)
 _PAUSE_STEP = act(

@@ -1,13 +1,14 @@
 """The hand-over at the change of shift: one page, the same as plain text, the note of who leaves, and the email."""
 
 from datetime import datetime, timedelta
+from functools import partial
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from orders.access.levels import OPERATE, may_operate
+from orders.console import kept_forms
 from orders.console.flash import show_result
 from orders.console.forms.fields import first_error
 from orders.console.forms.handover import HandoverNoteForm, SendForm
@@ -15,8 +16,12 @@ from orders.console.forms.ranges import HandoverForm
 from orders.console.guards import act, actor, page, previous_page
 from orders.selectors.database_clock import now
 from orders.selectors.desk.handover import HOURS, read_handover
+from orders.services.act_results import Result
 from orders.services.operators import handover as handover_services
 from orders.wording.handover_text import handover_text
+
+SENDING = "SendForm"
+"""Under what name a form that was refused is kept."""
 
 
 @page
@@ -33,6 +38,7 @@ def _page(request: HttpRequest, note_form: HandoverNoteForm, *, status: int = 20
     if not note_form.is_bound:
         note_form = HandoverNoteForm(since=since)
     accounts = may_operate().exclude(email="").values_list("username", flat=True)
+    build = partial(SendForm, accounts=accounts)
     context = {
         "handover": read_handover(since=since, now=at) if since else None,
         "form": form,
@@ -40,8 +46,9 @@ def _page(request: HttpRequest, note_form: HandoverNoteForm, *, status: int = 20
         "chosen": _chosen(form),
         "query": request.GET.urlencode(),
         "note_form": note_form,
-        "send_form": SendForm(accounts=accounts, since=since),
+        "send_form": kept_forms.kept(request, SENDING, build, build(since=since)),
     }
+    kept_forms.show_rest(request)
     return render(request, "console/handover/page.html", context, status=status)
 
 
@@ -75,13 +82,13 @@ def add_note(request: HttpRequest) -> HttpResponse:
 @act(OPERATE)
 def send(request: HttpRequest) -> HttpResponse:
     """Sends the hand-over by email."""
-    form, at = SendForm(request.POST), now()
-    if not form.is_valid():
-        messages.error(request, first_error(form))
-        return redirect(_back(request))
-    since: datetime = form.cleaned_data["since"] or at - timedelta(hours=HOURS[0])
-    to = form.cleaned_data["to"]
-    show_result(request, handover_services.send(actor=actor(request), since=since, to=to))
+    form, operator = SendForm(request.POST), actor(request)
+
+    def call() -> Result:
+        since: datetime = form.cleaned_data["since"] or now() - timedelta(hours=HOURS[0])
+        return handover_services.send(actor=operator, since=since, to=form.cleaned_data["to"])
+
+    kept_forms.answer(request, SENDING, form, call, refused_at="to")
     return redirect(_back(request))
 
 

@@ -62,6 +62,7 @@ urlpatterns = [
     path("approvals/<int:request_id>/withdraw/", approval_views.withdraw, name="approval-withdraw"),
     path("pauses/", pause_views.show_pauses, name="pauses"),
     path("pauses/intake/pause/", pause_views.pause_intake, name="intake-pause"),
+    path("pauses/intake/pause/ask/", approval_views.ask_to_pause_intake, name="intake-pause-ask"),
     path("pauses/intake/resume/", pause_views.resume_intake, name="intake-resume"),
     path(f"{WORKFLOW_STEP}/pause/", pause_views.pause_step, name="step-pause"),
     path(f"{WORKFLOW_STEP}/resume/", pause_views.resume_step, name="step-resume"),

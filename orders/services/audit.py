@@ -54,6 +54,7 @@ ACTS = {
     "agent-force": "force circuit",
     "agent-unforce": "unforce circuit",
     "intake-pause": "pause intake",
+    "intake-pause-ask": "ask for approval",
     "intake-resume": "resume intake",
     "step-pause": "pause step",
     "step-resume": "resume step",

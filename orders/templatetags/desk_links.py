@@ -43,6 +43,8 @@ PAGES: Mapping[str, Callable[[str], str]] = {
     "message": _list("console:outbox"),
     "submission": _list("console:set-aside"),
     "workflow": _list("console:workflow"),
+    "intake": _list("console:pauses"),
+    "step": _list("console:pauses"),
 }
 """The page of each kind of target, by the word that its name begins with."""
 ACCOUNT = re.compile(r"[\w.@+-]+")

@@ -64,6 +64,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
             *("handover-note", "handover-send", "view-save", "view-delete"),
             *("bulk-create", "bulk-edit-create", "bulk-act", "outbox-retry", "step-decide"),
             *("step-settle-ask", "order-erase-ask", "force-circuit-ask", "unforce-circuit-ask"),
+            "intake-pause-ask",
             *("approval-withdraw", "step-pause", "step-resume"),
         ),
         DO,

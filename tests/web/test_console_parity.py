@@ -38,6 +38,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "order-erase-ask": ("ask_for_approval",),
     "force-circuit-ask": ("ask_for_approval",),
     "unforce-circuit-ask": ("ask_for_approval",),
+    "intake-pause-ask": ("ask_for_approval",),
     "approvals": ("list_approvals", "get_approval"),
     "approval-approve": ("approve",),
     "approval-decline": ("decline",),

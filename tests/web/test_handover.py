@@ -141,6 +141,18 @@ def test_it_is_sent_to_the_alerts_address_or_an_operators_account_and_to_nobody_
     assert list(acts) == [False, False, True, True]
 
 
+def test_a_form_to_send_it_that_is_refused_keeps_the_choice_and_says_at_it_what_is_wrong(
+    olga: Client,
+) -> None:
+    since = ago(3_600).isoformat()
+    page = olga.post("/console/handover/send/", {"to": "", "since": since}, follow=True).content.decode()
+    assert "ALERT_EMAIL is empty" in page.partition('name="to"')[2] and f'value="{since}"' in page
+    User.objects.filter(username="otto").update(email="")
+    page = olga.post("/console/handover/send/", {"to": "otto", "since": since}, follow=True).content.decode()
+    assert "has no email address" in page.partition('name="to"')[2]
+    assert not OutgoingMessage.objects.exists()
+
+
 def test_nothing_is_sent_to_somebody_who_is_no_operator_any_more(olga: Client, mail: Mailbox) -> None:
     olga.post("/console/handover/send/", {"to": "otto", "since": ago(3_600).isoformat()})
     message = OutgoingMessage.objects.get()

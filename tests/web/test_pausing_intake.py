@@ -166,7 +166,7 @@ def test_of_two_admins_who_pause_at_the_same_moment_one_does() -> None:
 
 def test_an_admin_does_it_on_the_page_and_everybody_at_the_desk_sees_it() -> None:
     admin, viewer = signed_in(person("admin", "ada")), signed_in(person("viewer"))
-    assert "An admin can stop them." in viewer.get(PAGE).content.decode()
+    assert "An admin can stop them; an operator can ask for it." in viewer.get(PAGE).content.decode()
     answer = admin.post(f"{PAGE}intake/pause/", {"reason": "stock-taking", "minutes": "240"}, follow=True)
     page = " ".join(answer.content.decode().split())
     assert (

@@ -28,4 +28,6 @@ class ApprovalsForm(PageForm):
 class NoteForm(forms.Form):
     """Why a request is declined or withdrawn."""
 
-    note = Reason(label="Note")
+    note = Reason(
+        label="Note", error_messages={"max_length": "Shorten the note to %(limit_value)s characters."}
+    )

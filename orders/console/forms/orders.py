@@ -38,11 +38,11 @@ class PauseForm(forms.Form):
         error_messages={"invalid_choice": "Choose a time from the list."},
     )
     reason = Reason(
-        required=True, error_messages={"required": "Give a reason. It is kept in the order's history."}
+        required=True, error_messages={"required": "Give a reason. It is kept in the order’s history."}
     )
 
-    def __init__(self, data: QueryDict | None = None) -> None:
-        super().__init__(data, auto_id="pause-%s", label_suffix="")
+    def __init__(self, data: QueryDict | None = None, *, place: str = "pause") -> None:
+        super().__init__(data, auto_id=f"{place}-%s", label_suffix="")
 
     def until(self, now: datetime) -> datetime | None:
         """When the pause ends by itself, if it does."""

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from orders.models import ApprovalRequest
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.paging import Page, page_of
-from orders.vocabulary import ApprovalState
+from orders.vocabulary import ApprovalAct, ApprovalState
 
 SHOWN = 25
 """Requests on one page."""
@@ -91,6 +91,11 @@ def waiting_about_agents(*, now: datetime) -> dict[str, list[ApprovalRow]]:
     for row in _rows(requests, now):
         by_agent.setdefault(row.agent, []).append(row)
     return by_agent
+
+
+def waiting_about_intake(*, now: datetime) -> list[ApprovalRow]:
+    """The requests to stop new orders that wait. One query."""
+    return _rows(_waiting(now).filter(act=ApprovalAct.PAUSE_INTAKE), now)
 
 
 def find_approval(request_id: int, *, now: datetime) -> ApprovalRow | None:

@@ -5,21 +5,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from orders.engine.runtime.sql import database_now
 from orders.fields.money import Money
 from orders.models import AlertGroup
 from orders.selectors.desk.money_back import Cancellation, MoneyBack, cancellation_of, refunds_of
 from orders.selectors.desk.refund_approval import refund_to_approve
 from orders.services.act_results import Result
 from orders.services.audit import Actor
-from orders.services.operators import agents, bulk, deciding, order_acts, settling
+from orders.services.operators import agents, bulk, deciding, order_acts, pausing_intake, settling
 from orders.services.operators.acts import done
 from orders.services.operators.order_erasure import WORD, erase_customer_of
 from orders.services.refund_approval import Approval
 from orders.vocabulary import ApprovalAct
 from orders.wording.cancelling import cancel_many
+from orders.wording.pauses import lasts_in_words
 from orders.wording.units import counted, english_money
 
 Parameters = Mapping[str, Any]
@@ -128,6 +131,25 @@ def _act_in_bulk(parameters: Parameters, terms: Terms) -> Result:
     return done(f"Bulk action {action.pk} begins in {bulk.GRACE.total_seconds():.0f} seconds.")
 
 
+def _pause_intake(parameters: Parameters, terms: Terms) -> Result:
+    minutes, until = parameters["minutes"], _moment(parameters["until"])
+    return pausing_intake.pause_intake(
+        actor=terms.actor,
+        reason=terms.reason,
+        until=database_now() + timedelta(minutes=minutes) if minutes else until,
+    )
+
+
+def pause_parameters(*, minutes: int | None = None, until: datetime | None = None) -> dict[str, Any]:
+    """What is asked for with a pause of the intake: how long it lasts from its approval on, or until when; without
+    either, until somebody resumes the intake."""
+    return {"minutes": minutes, "until": until.isoformat() if until else None}
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
 def bulk_parameters(
     *, order_ids: Sequence[UUID], group: AlertGroup | None, query: Mapping[str, Any], **fields: Any
 ) -> dict[str, Any]:
@@ -175,6 +197,10 @@ def _say_bulk(parameters: Parameters) -> str:
     cancellation = _cancellation_of(parameters)
     act = cancel_many(cancellation.orders, cancellation.back) if cancellation else ""
     return f"{act}: {parameters['selection']}" if act else "Cancel orders"
+
+
+def _say_pause_intake(parameters: Parameters) -> str:
+    return f"Stop new orders {lasts_in_words(parameters['minutes'], _moment(parameters['until']))}"
 
 
 def refund_named(act: ApprovalAct, parameters: Parameters) -> dict[str, Any]:
@@ -229,6 +255,9 @@ ACTS: Mapping[ApprovalAct, Act] = {
     ApprovalAct.DECIDE: Act(perform=_decide, target=_order, say=_say_decide),
     ApprovalAct.BULK: Act(
         perform=_act_in_bulk, target=lambda act: f"{counted(len(act['orders']), 'order')}", say=_say_bulk
+    ),
+    ApprovalAct.PAUSE_INTAKE: Act(
+        perform=_pause_intake, target=lambda _: pausing_intake.TARGET, say=_say_pause_intake
     ),
 }
 REFUNDS = frozenset({ApprovalAct.COMPENSATE, ApprovalAct.DECIDE})

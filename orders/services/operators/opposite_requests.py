@@ -1,4 +1,5 @@
-"""Which requests for approval cannot wait at once, because an admin who approves both would do and undo one thing.
+"""Which requests for approval cannot wait at once, because an admin who approves both would do and undo one thing, or
+do one thing twice.
 
 Each act comes with its parameters, as `ApprovalRequest` keeps them.
 """
@@ -25,6 +26,8 @@ def opposite_request(
     waiting = ApprovalRequest.objects.filter(state=ApprovalState.WAITING, expires_at__gt=at)
     if act in CIRCUITS:
         same_subject = Q(act__in=CIRCUITS, parameters__agent=parameters["agent"])
+    elif act is ApprovalAct.PAUSE_INTAKE:
+        same_subject = Q(act=act)
     else:
         orders = list(parameters["orders"] if act is ApprovalAct.BULK else [parameters["order_id"]])
         in_bulk = Q(act=ApprovalAct.BULK, parameters__orders__has_any_keys=orders)
@@ -34,11 +37,13 @@ def opposite_request(
 
 
 def are_opposed(act: str, parameters: Mapping[str, Any], other: str, others: Mapping[str, Any]) -> bool:
-    """Whether two acts about the same order, or the same agent's circuit, cannot wait at once.
+    """Whether two acts about the same order, the same agent's circuit, or the intake cannot wait at once.
 
     Steps are settled beside each other, and a customer can be erased whatever becomes of an order.
     """
     if act in CIRCUITS and other in CIRCUITS:
+        return True
+    if act == other == ApprovalAct.PAUSE_INTAKE:
         return True
     if act in CANCELS and other in CANCELS:
         return True
