@@ -23,6 +23,7 @@ KEY_REUSED = "idempotency_key_reused"
 
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _CODE = re.compile(r"[^a-z0-9_.-]+")
+_IN_URI = re.compile(r"[/:#]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,18 +150,41 @@ def read_object(raw: bytes) -> dict[str, Any]:
 
 
 def read_error(raw: bytes) -> RemoteError:
-    """Reads `{"error": {"code", "message"}}`, trimmed and without control characters; empty if it is not there."""
+    """Reads an error's code and message, trimmed and without control characters; empty where there is none.
+
+    | answer                                         | code                         | message             |
+    |------------------------------------------------|------------------------------|---------------------|
+    | `{"error": {"code", "message"}}`               | `code`                       | `message`           |
+    | `{"code", "message"}`                          | `code`                       | `message`           |
+    | problem details (RFC 9457), perhaps with a code | `code`, or the end of `type` | `detail` or `title` |
+    | `{"error": "invalid_grant", "error_description"}` | `error`                   | `error_description` |
+    | `{"error": "no stock"}`                        |                              | `error`             |
+    """
     try:
-        error = read_object(raw).get("error")
+        body = read_object(raw)
     except ValueError:
         return NO_DETAILS
-    if not isinstance(error, dict):
-        return NO_DETAILS
-    code, message = error.get("code"), error.get("message")
-    return RemoteError(
-        code=_CODE.sub("_", code[:60].lower()) if isinstance(code, str) else "",
-        message=_one_line(message) if isinstance(message, str) else "",
+    error = body.get("error")
+    inner = error if isinstance(error, dict) else {}
+    described = error if "error_description" in body else None
+    code = _first_text(inner.get("code"), body.get("code"), _end_of(body.get("type")), described)
+    message = _first_text(
+        *(inner.get("message"), body.get("message")),
+        *(body.get("detail"), body.get("title"), body.get("error_description"), error),
     )
+    return RemoteError(code=_CODE.sub("_", code[:60].lower()), message=_one_line(message))
+
+
+def _first_text(*values: object) -> str:
+    return next((value for value in values if isinstance(value, str) and value.strip()), "")
+
+
+def _end_of(uri: object) -> str:
+    """The last part of a problem's type: "out-of-stock" of "https://example.com/problems/out-of-stock"; nothing of a
+    word that is no URI."""
+    if not isinstance(uri, str) or uri.strip().lower() == "about:blank" or not _IN_URI.search(uri):
+        return ""
+    return _IN_URI.split(uri.strip().rstrip("/#"))[-1]
 
 
 def _one_line(text: str) -> str:

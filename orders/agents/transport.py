@@ -6,6 +6,7 @@ idempotency key (A3).
 
 import math
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,12 @@ from urllib.parse import unquote, urlencode, urlsplit
 
 from orders.agents.answers import classify as classify
 from orders.agents.answers import read_error, read_object, retry_after_seconds
-from orders.agents.exchange import exchange
+from orders.agents.exchange import exchange, short_exchange
 from orders.agents.rehearsing import Held, show
 from orders.agents.tls import client_tls
 from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
 from orders.engine.errors import Fault, Refused, Transient, Unresolved
+from orders.engine.exchanges import note_exchange
 from orders.tracing.calls import HttpCall
 
 if TYPE_CHECKING:
@@ -146,7 +148,7 @@ class Remote:
             show(held, secrets=self._shown_secrets)
             raise
         try:
-            return self._read(answer)
+            content = self._read(answer)
         except Fault as fault:
             fault.exchange = exchange(
                 method=method,
@@ -155,8 +157,19 @@ class Remote:
                 status=answer.status,
                 answered=answer.headers,
                 secrets=self._shown_secrets,
+                body=answer.body,
             )
             raise
+        note_exchange(
+            short_exchange(
+                method=method,
+                path=f"/{path}",
+                status=answer.status,
+                answered=answer.headers,
+                secrets=self._shown_secrets,
+            )
+        )
+        return content
 
     async def _answer(self, method: str, url: str, **options: Any) -> "Answer":
         call, status, error = HttpCall(method, url), 0, "cancelled"
@@ -231,11 +244,15 @@ def _form_text(name: str, value: object) -> str:
 def _credentials(base_url: str, token: str) -> tuple[Mapping[str, str], list[bytes]]:
     """The headers of every call, and the secrets that no error may show. Raises `ValueError` for an unusable token."""
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "sasweb"}
-    password = urlsplit(base_url).password
+    parts = urlsplit(base_url)
+    user, password = unquote(parts.username or ""), parts.password
     if token:
         if not token.isascii() or not token.isprintable() or " " in token:
             raise ValueError("token: must be printable ASCII without spaces")
         if password is not None:
             raise ValueError("token: the url has a password already, and a call can carry only one of them")
         headers["Authorization"] = f"Bearer {token}"
-    return headers, [secret.encode() for secret in {token, password or "", unquote(password or "")} if secret]
+    plain = unquote(password or "")
+    sent = b64encode(f"{user}:{plain}".encode("latin1", "replace")).decode() if plain else ""
+    secrets = {token, password or "", plain, sent}
+    return headers, [secret.encode() for secret in secrets if secret]

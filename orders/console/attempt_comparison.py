@@ -109,8 +109,8 @@ def _caller(attempt: Attempt) -> str:
 
 
 def _exchange(attempt: Attempt) -> Mapping[str, Any]:
-    """The last call that got an answer and failed. Of those that succeeded nothing is stored but the result."""
-    of = [event.detail["exchange"] for event in attempt.failed_calls if event.detail.get("exchange")]
+    """The last call that got an answer."""
+    of = [event.detail["exchange"] for event in attempt.events if event.detail.get("exchange")]
     return of[-1] if of else {}
 
 

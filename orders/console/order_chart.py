@@ -4,12 +4,13 @@ data.
 The time axis is true to scale. What is too short to be seen is seen by showing a shorter span of time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from orders.console.time_span import SHORTEST, TimeSpan
 from orders.selectors.desk.timeline import CUSTOMER, AttemptOutcome, Lane, Span, SpanKind
+from orders.wording.attempts import attempt_words
 from orders.wording.events import AWAITED
 
 LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
@@ -76,7 +77,8 @@ STEPS = (
 class Bar:
     """A span as a bar, as far as it is shown. `tone` is one of `LEGEND`; `awaited` says what was awaited from outside.
 
-    `since` is when it began and `seconds` how long all of it lasted.
+    `what` is what was done in an attempt, and `outcome` how it ended. `since` is when it began and `seconds` how long
+    all of it lasted.
     """
 
     x: float
@@ -85,6 +87,8 @@ class Bar:
     span: Span
     since: float
     seconds: float
+    what: str
+    outcome: str
     awaited: str = ""
 
 
@@ -177,8 +181,11 @@ def whole_span(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> Ti
     return TimeSpan(begins=0.0, ends=max((ends - began).total_seconds(), SHORTEST))
 
 
-def draw(lanes: Sequence[Lane], *, began: datetime, span: TimeSpan) -> Chart | None:
-    """Draws what happened in a span. Returns None if no step has started."""
+def draw(
+    lanes: Sequence[Lane], *, began: datetime, span: TimeSpan, notices: Collection[str] = ()
+) -> Chart | None:
+    """Draws what happened in a span. The steps `notices` are not reversed when the order is cancelled, but send a
+    notice. Returns None if no step has started."""
     if not any(lane.spans for lane in lanes):
         return None
     axis = _Axis(span, began)
@@ -188,7 +195,7 @@ def draw(lanes: Sequence[Lane], *, began: datetime, span: TimeSpan) -> Chart | N
             text=TOP + ROW * number + BAR - 3,
             lane=lane,
             bars=[
-                _bar(stretch, axis)
+                _bar(stretch, axis, is_notice=stretch.compensates and lane.step in notices)
                 for stretch in lane.spans
                 if axis.shows(axis.since(stretch.begins), axis.since(stretch.ends))
             ],
@@ -211,17 +218,20 @@ def draw(lanes: Sequence[Lane], *, began: datetime, span: TimeSpan) -> Chart | N
     )
 
 
-def _bar(span: Span, axis: _Axis) -> Bar:
+def _bar(span: Span, axis: _Axis, *, is_notice: bool) -> Bar:
     since, until = axis.since(span.begins), axis.since(span.ends)
     x, end = axis.x(since), axis.x(until)
     width = max(end - x, LEAST)
+    is_sent = is_notice and span.outcome is AttemptOutcome.COMPENSATED
     return Bar(
         x=min(x, WIDTH - 12 - LEAST),
         width=round(width, 1),
-        tone=WAITS.get(span.kind) or TONES[span.outcome],
+        tone=WAITS.get(span.kind) or TONES[AttemptOutcome.DONE if is_sent else span.outcome],
         span=span,
         since=since,
         seconds=until - since,
+        what=attempt_words(span.attempt, compensates=span.compensates, is_notice=is_notice),
+        outcome="sent" if is_sent else span.outcome.value,
         awaited=_awaited(span.awaits) if span.awaits else "",
     )
 

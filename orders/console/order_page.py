@@ -18,6 +18,7 @@ from orders.selectors.desk import timeline
 from orders.selectors.desk.attempts import attempts
 from orders.selectors.desk.clients import naming_accounts
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
+from orders.selectors.desk.evidence import evidence_of
 from orders.selectors.desk.money_returned import money_returned
 from orders.selectors.desk.order_cause import last_fix, newest_note
 from orders.selectors.desk.order_detail import Detail
@@ -45,7 +46,7 @@ def headline(order: ConsoleOrder) -> str:
 
 
 def cause_part(order: ConsoleOrder) -> dict[str, Any]:
-    """What is known of the cause of its open alert: the runbook, how it was last fixed, and the newest note."""
+    """What is known of the cause of its open alert: evidence, runbook, how it was last fixed, the newest note."""
     alert, alerts = order.detail.alert, order.open_alerts
     if alert is None or alerts is None:
         return {}
@@ -56,6 +57,7 @@ def cause_part(order: ConsoleOrder) -> dict[str, Any]:
         "fix": fix,
         "fix_words": fix_in_words(fix) if fix else "",
         "note": newest_note(alerts.group),
+        "evidence": evidence_of(alert.step, order.detail.steps, order.detail.events),
     }
 
 
@@ -70,7 +72,7 @@ def chart_part(request: HttpRequest, detail: Detail, at: datetime) -> dict[str, 
     whole = order_chart.whole_span(lanes, began=detail.began, until=min(until, last) if is_stopped else at)
     span = time_span.read_span(request.GET.get("from", ""), request.GET.get("to", ""), whole)
     return {
-        "chart": order_chart.draw(lanes, began=detail.began, span=span),
+        "chart": order_chart.draw(lanes, began=detail.began, span=span, notices=detail.notices),
         "span_links": list(time_span.links(span, whole, lanes, detail.began)),
     }
 

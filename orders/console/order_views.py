@@ -210,6 +210,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "order": detail.order,
             "sentence": headline(order),
             "steps": steps,
+            "counts_failures": any(step["failures"] for step in steps),
             "failing": [step for step in steps if detail.alert and step["facts"].name == detail.alert.step],
             **chart_part(request, detail, at),
             **history_part(request, detail, limits),

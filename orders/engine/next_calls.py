@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from orders.engine import state_store
-from orders.engine.agent_host.call import request_of
 from orders.engine.agent_host.doubt import Doubt
+from orders.engine.agent_host.requests import request_of
 from orders.engine.channels import requests
 from orders.engine.channels.leases import Lease
 from orders.engine.channels.requests import NewRequest

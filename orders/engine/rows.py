@@ -149,7 +149,8 @@ def read_key(key: str) -> EffectKey | None:
 class ReplyRow(NamedTuple):
     """An `AgentReply` as it was taken from its channel. `body` is JSON text: a result passes through without parsing.
 
-    `waited` is how many seconds the request waited for a host, and `seconds` is how long the host had it.
+    `waited` is how many seconds the request waited for a host, and `seconds` is how long the host had it. `exchange` is
+    what was sent and answered, as JSON text too.
     """
 
     id: int
@@ -164,6 +165,7 @@ class ReplyRow(NamedTuple):
     posted_at: datetime
     waited: float = 0.0
     seconds: float = 0.0
+    exchange: str | None = None
 
 
 class Actor(NamedTuple):

@@ -159,6 +159,7 @@ class AgentReply(models.Model):
     calls = models.PositiveIntegerField(default=1)
     waited = models.FloatField(db_default=0.0, help_text="seconds that the request waited for an agent")
     seconds = models.FloatField(db_default=0.0, help_text="seconds that the agent took")
+    exchange = models.JSONField(null=True, help_text="what was sent and answered, if the call succeeded")
     instance = models.CharField(max_length=80)
     posted_at = models.DateTimeField(db_default=Now())
 

@@ -28,7 +28,7 @@ RUNBOOKS: Mapping[str, Runbook] = {
         todo="Nothing, unless many orders have it. Then compare the checkout’s keys with the gateway’s.",
     ),
     "refused": Runbook(
-        means="The service refused this order for good, without a code of its own. It did nothing.",
+        means="The service refused what this order asks for, for good. It did nothing.",
         does=IN_ERROR,
         todo="Ask the service’s operators why. Edit what it refuses and resubmit, or cancel and refund the order.",
     ),

@@ -30,8 +30,13 @@ _NOTICES: Mapping[str, str] = {
 def attempt_title(step: str, number: int, *, compensates: bool, is_notice: bool = False) -> str:
     """Names an attempt: "create-shipment, attempt 2", "create-shipment, reversal, attempt 3", "send-confirmation,
     notice of cancellation, attempt 1"."""
+    return f"{step}, {attempt_words(number, compensates=compensates, is_notice=is_notice)}"
+
+
+def attempt_words(number: int, *, compensates: bool, is_notice: bool = False) -> str:
+    """The same beside the step's name: "attempt 2", "reversal, attempt 3", "notice of cancellation, attempt 1"."""
     of = "notice of cancellation, " if is_notice else "reversal, " if compensates else ""
-    return f"{step}, {of}attempt {number}"
+    return f"{of}attempt {number}"
 
 
 def notice_sentence(event: EventFacts) -> str:

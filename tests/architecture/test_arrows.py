@@ -71,7 +71,7 @@ ROOMS = {
     ),
     "orders.agents": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rehearsals"),
-        "orders.tracing",
+        *("orders.engine.exchanges", "orders.tracing"),
     ),
     "orders.testing": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),

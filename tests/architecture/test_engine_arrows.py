@@ -19,7 +19,7 @@ PURE = [
         f"orders.engine.{name}"
         for name in (
             *("errors", "branches", "contracts", "effects", "fallbacks", "intakes", "results", "waits"),
-            *("rows", "parking", "moving", "rehearsals", "retry_rules", "reversing"),
+            *("rows", "parking", "moving", "rehearsals", "retry_rules", "reversing", "exchanges"),
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.branching", "scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),

@@ -5,7 +5,7 @@ import json
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from orders.engine.channels import leases
+from orders.engine.channels import leases, replies
 from orders.engine.channels.leases import Answer
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentReply, AgentRequest
@@ -34,6 +34,18 @@ def test_an_answer_in_time_replaces_the_request_by_its_reply(outcome: str) -> No
     assert list(AgentRequest.objects.values_list("pk", flat=True)) == [other.pk]
     assert complete(first, outcome) == 0
     assert complete(second) == 1
+
+
+@pytest.mark.django_db
+def test_a_reply_says_what_was_sent_and_answered_unless_its_host_does_not() -> None:
+    for _ in range(2):
+        make_one()
+    with_exchange, without = claim()
+    exchange = {"status": 201, "answered": {"server": "há"}}
+    leases.complete([Answer(with_exchange.id, 1, "done", "{}", 1, 0.5, exchange)], me=ME)
+    complete(without)
+    taken = replies.take_all_of([with_exchange.order_id, without.order_id])
+    assert [reply.exchange and json.loads(reply.exchange) for reply in taken] == [exchange, None]
 
 
 @pytest.mark.django_db

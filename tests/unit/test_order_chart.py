@@ -98,3 +98,20 @@ def test_each_kind_of_bar_that_occurs_is_explained_and_no_two_look_alike() -> No
     assert len(set(order_chart.LEGEND.values())) == len(order_chart.LEGEND)
     assert set(order_chart.LEGEND) == {*order_chart.TONES.values(), *order_chart.WAITS.values()}
     assert set(order_chart.TONES) == set(AttemptOutcome)
+
+
+@pytest.mark.parametrize(
+    ("notices", "what", "outcome", "tone"),
+    [
+        ((), "reversal, attempt 2", "reversed", "idle"),
+        (("bake",), "notice of cancellation, attempt 2", "sent", "good"),
+    ],
+)
+def test_a_notice_is_no_reversal(notices: tuple[str, ...], what: str, outcome: str, tone: str) -> None:
+    events = [event(0, "compensation_started", 2), event(1, "step_compensated", 2)]
+    drawn_lane = lane(step(state="compensated", attempt=2), *events)
+    span = TimeSpan(begins=0, ends=2)
+    chart = order_chart.draw([drawn_lane], began=START, span=span, notices=notices)
+    assert chart is not None
+    (bar,) = chart.rows[0].bars
+    assert (bar.what, bar.outcome, bar.tone) == (what, outcome, tone)

@@ -265,3 +265,11 @@ def test_an_order_that_the_customer_does_not_fix_in_time_is_compensated() -> Non
     )
     assert [request.key for request in order_pass.new_requests] == [f"{ORDER}/tell/1/undo"]
     assert kinds(order_pass) == ["claimed", "compensation_requested", "compensation_started"]
+
+
+@pytest.mark.parametrize("exchange", ['{"status": 201, "answered": {}}', None])
+def test_the_history_has_what_was_sent_and_answered_if_the_host_has_said_so(exchange: str | None) -> None:
+    order_pass = processing({"mix": "completed", "heat-oven": "running"})
+    order_pass.take(reply_to(order_pass.steps["heat-oven"], exchange=exchange), NOW)
+    (event,) = [event for event in order_pass.events if event.kind == "step_completed"]
+    assert (event.detail or {}).get("exchange") == (exchange and {"status": 201, "answered": {}})

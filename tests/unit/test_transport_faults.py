@@ -183,11 +183,20 @@ def test_an_answer_that_only_looks_unstorable_is_accepted() -> None:
         ({"error": {"code": "No Stock!<b>", "message": "a\n\tb\x07c"}}, "no_stock_b_", "a b c"),
         ({"error": {"code": "x" * 500, "message": "y" * 5_000}}, "x" * 60, "y" * 300),
         ({"error": {"code": 5, "message": ["no"]}}, "", ""),
-        ({"error": "no"}, "", ""),
+        ({"error": "no stock"}, "", "no stock"),
+        ({"error": {}, "code": "no_stock", "message": "None left"}, "no_stock", "None left"),
+        ({"code": "NO_STOCK", "title": "Sold out"}, "no_stock", "Sold out"),
+        ({"type": "https://api.example/problems/no-stock", "title": "Sold out"}, "no-stock", "Sold out"),
+        ({"type": "urn:problem:no-stock/", "title": "Sold out", "detail": "of B7"}, "no-stock", "of B7"),
+        ({"type": "about:blank", "title": "Unprocessable", "status": 422}, "", "Unprocessable"),
+        ({"type": "error", "code": 7}, "", ""),
+        ({"error": "invalid_grant", "error_description": "expired"}, "invalid_grant", "expired"),
         ({}, "", ""),
     ],
 )
-def test_a_remotes_message_is_shortened(body: Any, code: str, message: str) -> None:
+def test_the_code_and_the_message_of_an_error_are_found_and_shortened(
+    body: Any, code: str, message: str
+) -> None:
     assert read_error(json.dumps(body).encode()) == RemoteError(code=code, message=message)
 
 

@@ -139,10 +139,25 @@ def test_clients_are_named_by_their_accounts(desk: Desk) -> None:
     assert "grace" in words and f"user:{user.pk}" not in words
 
 
-def test_a_refusal_says_why_it_is_not_counted(desk: Desk) -> None:
-    order = in_error()
+def test_failures_are_only_counted_where_there_are_some_and_say_what_they_are(desk: Desk) -> None:
+    client, order = desk("viewer"), in_error()
+    assert "Counted failures" not in words_of(client.get(f"/console/orders/{order.pk}/"))
+    order = an_order(
+        {"reserve-stock": {"state": "running", "attempt": 3, "failure_count": 2}},
+        process_state="processing",
+        failure_count=2,
+    )
+    words = words_of(client.get(f"/console/orders/{order.pk}/"))
+    assert "Counted failures 2 counts attempts without an answer, and reversals that failed" in words
+    assert "Attempts Counted failures Request and response" in words
+
+
+def test_beside_each_relative_time_of_where_it_stands_is_the_time_of_day(desk: Desk) -> None:
+    step = {"state": "not_started", "attempt": 1, "failure_count": 1, "not_before": ahead(50)}
+    order = an_order({"reserve-stock": step}, process_state="pending", not_before=ahead(50))
     words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
-    assert "Counted failures 0 a refusal is final and is not counted" in words
+    both = r"retrying next in \d+ (second|minute)s? (\w+ \d+, \d+, )?\d\d:\d\d:\d\d · attempt 2 of 3"
+    assert len(re.findall(both, words)) == 2  # the order and its step
 
 
 def test_a_cancelled_order_promises_nothing_any_longer(desk: Desk) -> None:

@@ -79,3 +79,50 @@ def test_two_attempts_are_compared_without_javascript(desk: Desk) -> None:
     assert "create-shipment, attempt 1 create-shipment, attempt 2" in words
     assert "Outcome differs no answer failed" in words
     assert "Answer differs – HTTP 422" in words
+
+
+def words_of(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def test_a_call_that_succeeded_shows_its_status_and_headers(desk: Desk) -> None:
+    order = two_attempts()
+    answered = {"method": "POST", "path": "/create", "status": 201, "answered": {"x-request-id": "r-17"}}
+    record(order.pk, "step_completed", 10, 3, calls=1, exchange=answered)
+    words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/").content.decode())
+    assert "Step create-shipment completed · HTTP 201" in words
+    assert "Request POST /create Answer HTTP 201 x-request-id r-17" in words
+
+
+def alert_part(desk: Desk, order: Any) -> str:
+    """The words of the notice about an order's alert."""
+    page = desk("viewer").get(f"/console/orders/{order.pk}/").content.decode()
+    return words_of(page[page.index("notice--bad") : page.index("What to know about")])
+
+
+def test_the_failing_step_says_what_was_answered_and_has_the_whole_answer(desk: Desk) -> None:
+    order = in_error(attempt=2)
+    failed = {"code": "no_route", "message": "we do not go there", **{"try": 1}}
+    record(order.pk, "call_failed", 99, 1, exchange={**EXCHANGE, "status": 500, "body": "earlier"}, **failed)
+    body = '{"code": "no_route", "where": ["<b>", 7]}'
+    record(order.pk, "call_failed", 49, 2, exchange={**EXCHANGE, "body": body}, **failed)
+    words = alert_part(desk, order)
+    assert "no_route · create-shipment (carrier)" in words
+    assert "carrier answered HTTP 422 : &lt;script&gt;" in words  # the message of the alert
+    assert "The whole answer Request POST /create" in words
+    assert "&quot;where&quot;: [ &quot;&lt;b&gt;&quot;, 7 ]" in words
+    assert "earlier" not in words
+
+
+def test_an_alert_with_another_code_than_the_last_answer_names_both(desk: Desk) -> None:
+    order = in_error(attempt=2)
+    record(order.pk, "call_failed", 49, 2, code="busy", message="later", exchange=EXCHANGE, **{"try": 1})
+    words = alert_part(desk, order)
+    assert re.search(r"carrier last answered \d+ seconds ago \S+ ?: HTTP 422 , busy : later", words)
+
+
+def test_a_failure_without_an_answer_says_nothing_of_one(desk: Desk) -> None:
+    order = in_error(attempt=2)
+    record(order.pk, "call_failed", 49, 2, code="no_route", message="no", **{"try": 1})
+    words = alert_part(desk, order)
+    assert "answered" not in words and "The whole answer" not in words

@@ -6,14 +6,14 @@ Before a call that may repeat an effect, a remote service that can be asked is a
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias, TypeVar, cast
 
 import structlog
 
 from orders.engine.agent_host.circuit_view import CircuitView
 from orders.engine.agent_host.doubt import CannotAsk, Doubt, Undecided
+from orders.engine.agent_host.requests import request_of
 from orders.engine.agent_host.statistics import CallStats
 from orders.engine.agent_host.storable import (
     LONGEST_MESSAGE,
@@ -22,9 +22,9 @@ from orders.engine.agent_host.storable import (
     pending_text,
     result_text,
     safe_text,
+    short_exchange,
 )
 from orders.engine.agent_host.tallies import outcome_of
-from orders.engine.callbacks import issue_token
 from orders.engine.channels.leases import Answer, GivenBack, Lease
 from orders.engine.contracts import (
     Agent,
@@ -37,6 +37,7 @@ from orders.engine.contracts import (
     Unknown,
 )
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
+from orders.engine.exchanges import noting
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.clock import Deadline
 from orders.vocabulary import CallOutcome, EventKind, ReplyOutcome
@@ -88,6 +89,7 @@ class Call:
         self._complete_by = Deadline.after(lease.seconds_left - MARGIN)
         self._tries = 0
         self._finding: dict[str, Any] = {}
+        self._exchange: Mapping[str, Any] | None = None
         self._is_probe = False
         self._began = time.monotonic()
 
@@ -180,7 +182,9 @@ class Call:
 
     async def _send(self, request: Request) -> Answered:
         method = self._agent.compensate if request.compensates else self._agent.perform
-        answer = await method(request)
+        with noting() as note:
+            answer = await method(request)
+        self._exchange = short_exchange(note.exchange)
         if isinstance(answer, Pending):
             return ReplyOutcome.PENDING, pending_text(answer)
         return ReplyOutcome.DONE, self._result_text(answer)
@@ -299,8 +303,9 @@ class Call:
         failure: dict[str, Any] = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
         if isinstance(fault, IncompleteResult) and fault.answer is not None:
             failure["answer"] = fault.answer
-        if fault.exchange is not None:
-            failure["exchange"] = fault.exchange
+        exchange, self._exchange = fault.exchange or self._exchange, None
+        if exchange is not None:
+            failure["exchange"] = exchange
         self._record(EventKind.CALL_FAILED, failure)
 
     def _note_finding(self, finding: Finding, result: str) -> None:
@@ -321,25 +326,9 @@ class Call:
 
     def _ended(self, outcome: ReplyOutcome, body: str) -> Answer:
         seconds = round(time.monotonic() - self._began, 3)
-        return Answer(self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds)
-
-
-def request_of(lease: Lease) -> Request:
-    """What the agent is asked for a leased request."""
-    return Request(
-        order_id=lease.order_id,
-        step=lease.step,
-        operation=lease.operation,
-        attempt=lease.attempt,
-        key=lease.key,
-        data=lease.body["data"],
-        results=lease.body["results"],
-        compensates=lease.compensates,
-        reverses=lease.reverses,
-        seconds_left=lease.seconds_left,
-        reference=lease.body.get("reference", ""),
-        issue_token=partial(issue_token, lease.key),
-    )
+        return Answer(
+            self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds, self._exchange
+        )
 
 
 def _outcome(fault: Fault) -> ReplyOutcome:

@@ -10,8 +10,10 @@ from orders.engine.runtime.text import keepable, short_code, strict_json
 
 LONGEST_MESSAGE = 2_000
 """Characters of a fault's message that are kept."""
-LONGEST_EXCHANGE = 6_000
-"""Characters of what was sent and answered, as JSON."""
+LONGEST_EXCHANGE = 12_000
+"""Characters of what was sent and answered in a call that failed, as JSON."""
+SHORT_EXCHANGE = 1_000
+"""The same of one that succeeded: nearly all do, so each order pays for them."""
 LONGEST_WAIT = 3_600.0
 """Seconds that an agent can make a step wait at once. It may ask again."""
 LONGEST_PENDING = 366 * 86_400.0
@@ -38,15 +40,19 @@ def make_storable(fault: Fault) -> None:
     fault.code = short_code(safe_text(fault.code))
     message = safe_text(fault.message)
     fault.message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
-    fault.exchange = _exchange(fault.exchange)
+    fault.exchange = _exchange(fault.exchange, LONGEST_EXCHANGE)
     if isinstance(fault, Transient):
         fault.retry_after = _wait(fault.retry_after)
 
 
-def _exchange(exchange: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """What was sent and answered; None if it cannot be stored, or is too long for the history."""
+def short_exchange(exchange: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What was sent and answered in a call that succeeded; None if it cannot be stored, or is too long for that."""
+    return _exchange(exchange, SHORT_EXCHANGE)
+
+
+def _exchange(exchange: Mapping[str, Any] | None, longest: int) -> Mapping[str, Any] | None:
     try:
-        return exchange if len(strict_json(exchange)) <= LONGEST_EXCHANGE else None
+        return exchange if len(strict_json(exchange)) <= longest else None
     except (TypeError, ValueError):
         return None
 

@@ -80,6 +80,8 @@ class Answer(NamedTuple):
     body: str
     calls: int
     seconds: float = 0.0
+    exchange: Mapping[str, Any] | None = None
+    """What was sent and answered, if the call succeeded and the agent has said so."""
 
 
 def claim(
@@ -209,7 +211,8 @@ def complete(answers: Sequence[Answer], *, me: str) -> int:
         WITH answer AS (
             SELECT *
               FROM json_to_recordset(%(answers)s::json)
-                AS answer(id bigint, deliveries smallint, outcome text, body text, calls int, seconds float8)
+                AS answer(id bigint, deliveries smallint, outcome text, body text, calls int, seconds float8,
+                          exchange jsonb)
         ), held AS MATERIALIZED (
             SELECT request.id
               FROM orders_agentrequest AS request
@@ -225,11 +228,12 @@ def complete(answers: Sequence[Answer], *, me: str) -> int:
                AND request.leased_by = %(me)s::text
                AND request.deliveries = answer.deliveries
          RETURNING request.order_id, request.step_id, request.attempt, request.compensates, request.complete_by,
-                   request.posted_at, answer.outcome, answer.body, answer.calls, answer.seconds
+                   request.posted_at, answer.outcome, answer.body, answer.calls, answer.seconds, answer.exchange
         ), posted AS (
             INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance,
-                                           seconds, waited)
+                                           seconds, exchange, waited)
             SELECT order_id, step_id, attempt, compensates, outcome, body::jsonb, calls, %(me)s::text, seconds,
+                   exchange,
                    greatest(0, round((extract(epoch FROM clock_timestamp() - posted_at) - seconds)::numeric, 3))
               FROM answered
              WHERE outcome <> '{ReplyOutcome.ABANDONED.value}'

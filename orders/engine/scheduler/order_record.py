@@ -73,7 +73,7 @@ class OrderRecord:
             self._note(EventKind.REPLY_IGNORED, step, attempt=reply.attempt, **detail)
             return
         if reply.outcome == ReplyOutcome.PENDING:
-            self._park(step, json.loads(reply.body), now)
+            self._park(step, reply, now)
             return
         step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
         if reply.outcome == ReplyOutcome.DEFERRED:
@@ -81,7 +81,7 @@ class OrderRecord:
             return
         step = step._replace(wanted_since=None)
         call: dict[str, Any] = {"calls": reply.calls, "waited": reply.waited, "seconds": reply.seconds}
-        call |= {"instance": reply.instance}
+        call |= {"instance": reply.instance, **_exchange_of(reply)}
         if reply.outcome == ReplyOutcome.DONE:
             self._succeeded(step, reply, call)
         elif reply.compensates:
@@ -137,13 +137,13 @@ class OrderRecord:
         self.row = self.row._replace(goal=Goal.COMPENSATE)
         self._note(EventKind.COMPENSATION_REQUESTED, step, why=why)
 
-    def _park(self, step: StepRow, pending: dict[str, Any], now: datetime) -> None:
-        parked = self.steps[step.name] = parking.park(step, pending, now)
-        self._note_wait(parked)
+    def _park(self, step: StepRow, reply: ReplyRow, now: datetime) -> None:
+        parked = self.steps[step.name] = parking.park(step, json.loads(reply.body), now)
+        self._note_wait(parked, **_exchange_of(reply))
 
-    def _note_wait(self, step: StepRow) -> None:
+    def _note_wait(self, step: StepRow, **call: Any) -> None:
         """Records what a step waits for, and until when."""
-        detail = {**(step.awaits or {}), "until": step.complete_by or step.not_before}
+        detail = {**(step.awaits or {}), "until": step.complete_by or step.not_before, **call}
         self._note(EventKind.AWAITING, step, **detail)
 
     def _failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any], now: datetime) -> None:
@@ -236,6 +236,11 @@ class OrderRecord:
         self.events.append(
             EventRow(self.row.order_id, kind, self._actor, name, number, detail, self.row.customer_id)
         )
+
+
+def _exchange_of(reply: ReplyRow) -> dict[str, Any]:
+    """What was sent and answered, for an event; nothing if its host has not said so."""
+    return {"exchange": json.loads(reply.exchange)} if reply.exchange else {}
 
 
 def _finds_under_way(reply: ReplyRow, step: StepRow) -> bool:
