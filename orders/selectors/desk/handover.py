@@ -18,6 +18,7 @@ from orders.selectors.desk.causes import OpenTime, open_times
 from orders.selectors.desk.decisions import OpenDecision, count_open_decisions, open_decisions
 from orders.selectors.desk.held_agents import HeldAgent, held_agents
 from orders.selectors.desk.last_acts import LastAct, last_acts
+from orders.selectors.desk.order_notes import Note, notes_since
 from orders.selectors.desk.pauses import Pauses, read_pauses
 from orders.selectors.desk.snoozes import Snooze, snooze_of
 from orders.vocabulary import AlertKind, ApprovalState, BulkState, Outcome, StepStatus
@@ -121,7 +122,7 @@ class Waiting:
 class Handover:
     """The range and what happened in it, what is open now, and the notes that were written in it, the newest first.
 
-    `notes` are those of who left a shift, and `cause_notes` those on causes.
+    `notes` are those of who left a shift, `cause_notes` those on causes, and `order_notes` those on orders.
     """
 
     since: datetime
@@ -138,10 +139,11 @@ class Handover:
     figures: Figures
     notes: Sequence[HandoverNote]
     cause_notes: Sequence[CauseNote]
+    order_notes: Sequence[Note]
 
 
 def read_handover(*, since: datetime, now: datetime) -> Handover:
-    """The hand-over of a range that ends now. About 24 statements, and one more for each bulk action under way."""
+    """The hand-over of a range that ends now. About 25 statements, and one more for each bulk action under way."""
     times = open_times(since=since, until=now, limit=MOST_TIMES)
     causes = _open_causes(now, times)
     return Handover(
@@ -159,6 +161,7 @@ def read_handover(*, since: datetime, now: datetime) -> Handover:
         figures=_figures(since),
         notes=list(HandoverNote.objects.filter(at__gte=since).order_by("-id")[:SHOWN]),
         cause_notes=_cause_notes(since),
+        order_notes=notes_since(since),
     )
 
 
