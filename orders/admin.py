@@ -240,6 +240,7 @@ admin.site.register(models.StepState, ReadOnlyAdmin, search_fields=("process__or
 admin.site.register(models.Event, ReadOnlyAdmin, search_fields=("order_id",))
 admin.site.register(models.Order, ReadOnlyAdmin, search_fields=("id",))
 admin.site.register(models.Alert, ReadOnlyAdmin, search_fields=("order_id",))
+admin.site.register(models.OrderNote, ReadOnlyAdmin, search_fields=("order_id",))
 admin.site.register(models.ArchivedOrder, ReadOnlyAdmin, search_fields=("order_id",))
 admin.site.register(models.WebhookDelivery, ReadOnlyAdmin, search_fields=("order_id",))
 admin.site.register(models.WebhookEndpoint, ReadOnlyAdmin, exclude=("secret", "previous_secret"))

@@ -135,6 +135,15 @@ class CauseNoteOut(Out):
     text = serializers.CharField()
 
 
+class OrderNoteOut(Out):
+    """A note that somebody left on an order."""
+
+    order_id = serializers.UUIDField()
+    at = serializers.DateTimeField()
+    by = serializers.CharField()
+    text = serializers.CharField()
+
+
 class HandoverOut(Out):
     """What a shift leaves the next one. `text` has all of it as plain text."""
 
@@ -153,4 +162,5 @@ class HandoverOut(Out):
     waiting = WaitingForPeopleOut()
     notes = HandoverNoteOut(many=True)
     cause_notes = CauseNoteOut(many=True)
+    order_notes = OrderNoteOut(many=True)
     text = serializers.CharField()

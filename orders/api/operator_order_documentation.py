@@ -16,7 +16,7 @@ from orders.api.operator_order_requests import (
     RetryIn,
     SettlementIn,
 )
-from orders.api.operator_requests import ReasonIn
+from orders.api.operator_requests import NoteIn, ReasonIn
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.fields.numbers import LARGEST_ID
 from orders.services.operators.order_erasure import WORD
@@ -60,6 +60,16 @@ PAUSE_ORDER = act(
 )
 RESUME_ORDER = act("resume_order", "Resume a paused order", ReasonIn)
 SET_PRIORITY = act("set_order_priority", "Set the priority of an order", PriorityIn)
+ADD_NOTE = act(
+    "add_order_note",
+    "Add a note to an order",
+    NoteIn,
+    description=(
+        "For other operators: its customer and its client never see it. An order can be noted about at any time, also "
+        "before it is received and once it is archived. The same note within a minute is added once. `notes` in "
+        "`GET /api/v1/orders/{order_id}/details` has them. The audit log records each one."
+    ),
+)
 EDIT_STEP = act(
     "edit_step",
     "Edit what a failed step asks for, and resubmit it",

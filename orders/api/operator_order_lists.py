@@ -122,6 +122,7 @@ def _details(order: ConsoleOrder) -> dict[str, Any]:
         "set_aside": detail.set_aside,
         "is_archived": detail.archived is not None,
         "acts": list(_acts(order)),
+        "notes": detail.notes,
     }
 
 

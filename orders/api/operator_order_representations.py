@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api import enumerations
+from orders.api.operator_alert_representations import NoteOut
 from orders.api.operator_representations import ChoiceOut
 from orders.api.own_words import SentMetadata
 from orders.api.representations import LinkOut, MoneyOut, Out, StepName, order_link, page_of
@@ -251,7 +252,8 @@ class OrderProcessOut(Out):
 
 class OrderDetailsOut(Out):
     """All about an order that only operators see. `process` and `steps` are there once it is inserted, `queued` or
-    `set_aside` before that. `acts` are the operations that may be called for it now."""
+    `set_aside` before that. `acts` are the operations that may be called for it now, and `notes` the operators', the
+    newest first."""
 
     id = serializers.UUIDField()
     process = OrderProcessOut(allow_null=True)
@@ -262,3 +264,4 @@ class OrderDetailsOut(Out):
     set_aside = SetAsideOut(allow_null=True)
     is_archived = serializers.BooleanField()
     acts = serializers.ListField(child=serializers.CharField())
+    notes = NoteOut(many=True)

@@ -19,13 +19,14 @@ from orders.api.operator_order_requests import (
     RetryIn,
     SettlementIn,
 )
+from orders.api.operator_requests import NoteIn
 from orders.api.operator_views import ActView
 from orders.api.problems import ProblemError
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.order_rows import lacks_step
 from orders.selectors.desk.set_aside import was_set_aside
 from orders.services.act_results import Result
-from orders.services.operators import order_acts, order_erasure, pausing_orders, settling
+from orders.services.operators import order_acts, order_erasure, order_notes, pausing_orders, settling
 from orders.vocabulary import TokenScope
 
 
@@ -71,6 +72,14 @@ class OrderPriority(ActView):
 
     body = PriorityIn
     act = staticmethod(order_acts.set_priority)
+
+
+@extend_schema_view(post=extend_schema(**documentation.ADD_NOTE))
+class OrderNotes(ActView):
+    """Adds a note to an order."""
+
+    body = NoteIn
+    act = staticmethod(order_notes.add_note)
 
 
 @extend_schema_view(post=extend_schema(**documentation.ERASE_CUSTOMER))

@@ -62,6 +62,7 @@ urlpatterns = [
     path(f"{ORDER}/resume", order_views.OrderResume.as_view(), name="order-resume"),
     path(f"{ORDER}/edit", order_edit_views.OrderEdit.as_view(), name="order-edit"),
     path(f"{ORDER}/edit/preview", order_edit_views.OrderEditPreview.as_view(), name="order-edit-preview"),
+    path(f"{ORDER}/notes", order_views.OrderNotes.as_view(), name="order-note"),
     path(f"{ORDER}/erase", order_views.OrderErasure.as_view(), name="order-erase"),
     path(f"{STEP}/edit", order_views.StepEdit.as_view(), name="step-edit"),
     path(f"{STEP}/settle", order_views.StepSettlement.as_view(), name="step-settle"),

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from orders.access.levels import OPERATE
 from orders.console import kept_forms
 from orders.console.flash import show_result
+from orders.console.forms.alerts import NoteForm
 from orders.console.forms.orders import (
     DecisionForm,
     PauseForm,
@@ -34,7 +35,7 @@ from orders.selectors.desk.decisions import has_order_compensated
 from orders.selectors.desk.refund_approval import refund_to_approve
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
-from orders.services.operators import approvals, deciding, order_acts, pausing_orders
+from orders.services.operators import approvals, deciding, order_acts, order_notes, pausing_orders
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
@@ -127,6 +128,18 @@ def set_priority(request: HttpRequest, order_id: UUID) -> HttpResponse:
         order_id,
         form,
         lambda: order_acts.set_priority(order_id=order_id, actor=operator, **form.cleaned_data),
+    )
+
+
+@act(OPERATE)
+def add_note(request: HttpRequest, order_id: UUID) -> HttpResponse:
+    """Adds a note to an order."""
+    form, operator = NoteForm(request.POST), actor(request)
+    return _act(
+        request,
+        order_id,
+        form,
+        lambda: order_notes.add_note(order_id=order_id, text=form.cleaned_data["text"], actor=operator),
     )
 
 

@@ -12,6 +12,7 @@ from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.timeline import AttemptOutcome
 from orders.wording.attempts import ATTEMPTS, attempt_title, notice_sentence
 from orders.wording.events import EventEntry, calls_sentence, error_text, event_entry
+from orders.wording.order_notes import NOTE, note_entry
 from orders.wording.state_labels import NOTICE_SENT, Pill
 
 SHOWN = 8
@@ -107,7 +108,7 @@ def _parts(
 
 def _entry(run: Sequence[EventFacts], retry_limits: RetryLimits, notices: Collection[str]) -> HistoryEntry:
     """A run of events, the latest first, as one entry."""
-    entries = [event_entry(event, retry_limits) for event in run]
+    entries = [note_entry(each) if each.kind == NOTE else event_entry(each, retry_limits) for each in run]
     if len(run) == 1:
         sentence = notice_sentence(run[0]) if run[0].step in notices else ""
         return HistoryEntry(sentence=sentence or entries[0].sentence, last=entries[0])

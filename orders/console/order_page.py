@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from orders.console import order_chart, time_span
 from orders.console.attempt_comparison import comparison
+from orders.console.forms.alerts import NoteForm
 from orders.console.forms.orders import DecisionForm, PauseForm, PriorityForm
 from orders.console.kept_forms import kept, show_rest
 from orders.console.order_history import history
@@ -31,6 +32,7 @@ from orders.wording import standings
 from orders.wording.cancelling import returned_sentence
 from orders.wording.events import error_text
 from orders.wording.fixes import fix_in_words
+from orders.wording.order_notes import with_notes
 from orders.wording.state_labels import NOTICE_SENT
 
 EVENTS_SHOWN = 200
@@ -83,7 +85,9 @@ def history_part(request: HttpRequest, detail: Detail, limits: RetryLimits) -> d
     events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
     every_attempt = attempts(detail.events, detail.steps)
     return {
-        "history": history(events, every_attempt, retry_limits=limits, notices=detail.notices),
+        "history": history(
+            with_notes(events, detail.notes), every_attempt, retry_limits=limits, notices=detail.notices
+        ),
         "comparison": comparison(request.GET.dict(), every_attempt, detail.events),
         "left_out": len(detail.events) - len(events),
     }
@@ -109,8 +113,10 @@ def forms_part(request: HttpRequest, order: ConsoleOrder) -> dict[str, Any]:
         priority = kept(request, f"PriorityForm {number}", PriorityForm, unsent)
     if order.can_pause:
         pause = kept(request, f"PauseForm {number}", PauseForm, PauseForm())
+    note = kept(request, f"NoteForm {number}", NoteForm, NoteForm())
     show_rest(request)
     return {
+        "note_form": note,
         "priority_form": priority,
         "pause_form": pause,
         "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],

@@ -84,6 +84,7 @@ urlpatterns = [
     path(f"{ORDER}/resume/", order_act_views.resume, name="order-resume"),
     path(f"{ORDER}/compensate/", order_act_views.compensate, name="order-compensate"),
     path(f"{ORDER}/edit/", order_edit_views.edit, name="order-edit"),
+    path(f"{ORDER}/note/", order_act_views.add_note, name="order-note"),
     path(f"{ORDER}/erase/", erasure_views.erase, name="order-erase"),
     path(f"{ORDER}/erase/ask/", approval_views.ask_to_erase, name="order-erase-ask"),
     path("decisions/", order_views.show_decisions, name="decisions"),

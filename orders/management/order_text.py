@@ -29,6 +29,8 @@ def describe(detail: Detail, *, retry_limits: RetryLimits, now: datetime, width:
         parts.append(_steps(detail, now, width))
     if detail.alert:
         parts.append(_alert(detail, detail.alert, now, width))
+    if detail.notes:
+        parts.append(_notes(detail, width))
     if detail.events:
         parts.append(_spent(detail.spent, width))
         parts.append(_longest(detail, retry_limits, width))
@@ -95,6 +97,15 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
 
 def _relative(moment: datetime, now: datetime) -> str:
     return short_relative((moment - now).total_seconds())
+
+
+def _notes(detail: Detail, width: int) -> str:
+    """The notes, the newest first."""
+    lines = ["notes"]
+    for note in detail.notes:
+        lines.append(f"  {note.by}, {note.at:%Y-%m-%d %H:%M:%S} UTC")
+        lines += [paragraph(printable(line), indent="    ", width=width) for line in note.text.splitlines()]
+    return "\n".join(lines)
 
 
 def _steps(detail: Detail, now: datetime, width: int) -> str:

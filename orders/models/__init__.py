@@ -3,8 +3,8 @@
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
 `outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
 `webhooks` what clients have us call, `requests` what they ask, `figures` what is counted over time, `shifts` what
-one shift of operators leaves the next, `pauses` what they hold back, `views` the queries that they have saved, and
-`archive` the orders that finished long ago.
+one shift of operators leaves the next, `order_notes` what they note about orders, `pauses` what they hold back, `views`
+the queries that they have saved, and `archive` the orders that finished long ago.
 """
 
 from orders.models.access import ApiToken
@@ -36,6 +36,7 @@ from orders.models.health import (
 )
 from orders.models.limits import Bucket
 from orders.models.order import Order, OrderLine
+from orders.models.order_notes import OrderNote
 from orders.models.outbox import OutgoingMessage
 from orders.models.pauses import IntakePause, StepPause
 from orders.models.presence import Presence
@@ -77,6 +78,7 @@ __all__ = [
     "Order",
     "OrderFigures",
     "OrderLine",
+    "OrderNote",
     "OrderProcess",
     "OutgoingMessage",
     "OwnRunbook",

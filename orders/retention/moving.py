@@ -120,7 +120,7 @@ def _lock_movable(ids: Sequence[UUID], before: datetime) -> list[UUID]:
 
 
 def delete_archived(*, before: datetime, after: Any = FIRST) -> Walk:
-    """Deletes the orders that were archived before that time, with their idempotency keys and references."""
+    """Deletes the orders that were archived before that time, with their idempotency keys, references and notes."""
 
     def choose(after: tuple[datetime, UUID], size: int) -> Chunk:
         rows = fetch(
@@ -147,6 +147,8 @@ def _delete_archived(ids: Sequence[UUID]) -> int:
              WHERE order_id = ANY(%s) ORDER BY order_id FOR UPDATE SKIP LOCKED
         ), keys AS (
             DELETE FROM orders_submissionkey WHERE order_id IN (SELECT order_id FROM old)
+        ), notes AS (
+            DELETE FROM orders_ordernote WHERE order_id IN (SELECT order_id FROM old)
         )
         DELETE FROM orders_archivedorder WHERE order_id IN (SELECT order_id FROM old) RETURNING lower(email)
         """,

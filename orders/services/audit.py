@@ -22,6 +22,7 @@ ACTS = {
     "order-compensate": "compensate",
     "order-edit": "edit order",
     "order-erase": "erase",
+    "order-note": "note",
     "step-skip": "skip",
     "step-settle": "settle",
     "step-edit": "edit and resubmit",

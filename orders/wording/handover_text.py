@@ -27,6 +27,7 @@ def handover_text(handover: Handover) -> str:
         _figures(handover),
         *_causes(handover),
         _cause_notes(handover),
+        _order_notes(handover),
         *_work(handover),
     ]
     return "\n\n".join([title, *("\n".join(part) for part in parts if part)]) + "\n"
@@ -42,6 +43,14 @@ def _cause_notes(handover: Handover) -> list[str]:
         for note in handover.cause_notes
     ]
     return _section("Notes on causes", lines, "none")
+
+
+def _order_notes(handover: Handover) -> list[str]:
+    lines = [
+        f"{note.by}, {_at(note.at)}, on order {note.order_id}:\n{_indented(note.text, by=4)}"
+        for note in handover.order_notes
+    ]
+    return _section("Notes on orders", lines, "none")
 
 
 def _figures(handover: Handover) -> list[str]:

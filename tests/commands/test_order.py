@@ -301,4 +301,4 @@ def test_the_number_of_queries_does_not_grow_with_the_history() -> None:
     few = queries("order", order.order_id)
     retried_and_declined(order)
     make_request(step_of(order, "mix"))
-    assert queries("order", order.order_id) == few == 10
+    assert queries("order", order.order_id) == few == 11

@@ -31,6 +31,7 @@ from orders.models import (
     LoggedRequest,
     Order,
     OrderLine,
+    OrderNote,
     OrderProcess,
     OutgoingMessage,
     RetentionFailure,
@@ -94,6 +95,7 @@ def leave_traces_in_order(order_id: Any) -> None:
     Alert.objects.filter(order_id=order_id).update(message=MENTION, resolution=MENTION)
     StatusMessage.objects.filter(order_id=order_id).update(body=body, queue=f"q/{EMAIL}")
     SubmissionKey.objects.filter(order_id=order_id).update(key=f"{EMAIL} {order_id}")
+    OrderNote.objects.create(order_id=order_id, by="admin", text=MENTION)
     OrderProcess.objects.filter(pk=order_id).update(reply_to=f"q/{EMAIL}")
     SetAside.objects.create(
         order_id=order_id, client="c", body=body, reason=MENTION, posted_at=ago(9), replayed_at=ago(8)
@@ -122,6 +124,7 @@ def leave_other_traces(user: User) -> None:
     audit.record(actor=ADMIN, act="note", target=EMAIL, reason=MENTION, after={"email": EMAIL, "to": SHIP_TO})
     group = AlertGroup.objects.create(kind="step_failed", code="no", pattern=f"no {NAME}")
     GroupNote.objects.create(group=group, by="admin", text=MENTION)
+    OrderNote.objects.create(order_id=uuid7(), by="admin", text=MENTION)
     action = BulkAction.objects.create(
         kind="resubmit",
         selection=f"orders matching {EMAIL}",

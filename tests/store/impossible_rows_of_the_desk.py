@@ -17,6 +17,7 @@ from orders.models import (
     CustomerTerm,
     IntakePause,
     OrderFigures,
+    OrderNote,
     Presence,
     SavedView,
     StepPause,
@@ -103,6 +104,11 @@ OF_THE_DESK: list[tuple[str, str, Callable[[], object]]] = [
     ("figures_have_every_age", "a histogram with too few ages", lambda: figures(AGES - 1)),
     ("one_tally_per_outcome", "a tally twice", two(tally)),
     ("a_person_is_at_a_page_once", "somebody at a page twice", two(presence)),
+    (
+        "a_note_has_text",
+        "an empty note",
+        lambda: OrderNote.objects.create(order_id=UUID(int=1), by="olga", text=""),
+    ),
     ("a_tally_has_every_bucket", "a tally with too many buckets", lambda: tally(BUCKETS + 1)),
     ("one_row_of_agent_figures_per_span", "an agent's minute twice", two(agent_figures)),
     (

@@ -103,7 +103,7 @@ def test_a_scope_gives_nothing_that_the_account_may_not_do() -> None:
 def test_every_view_that_acts_names_its_scope() -> None:
     views = [pattern.callback.cls for pattern in version_1]
     acting = [view for view in views if {"post", "put", "patch", "delete"} & set(dir(view))]
-    assert len(acting) == 67
+    assert len(acting) == 68
     assert [view for view in acting if getattr(view, "scope", READ) is READ] == []
 
 
@@ -148,7 +148,7 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
         *(
             "resubmit_order",
             "retry_order",
-            *("pause_order", "resume_order"),
+            *("pause_order", "resume_order", "add_order_note"),
             "set_order_priority",
             "edit_step",
             "edit_order",

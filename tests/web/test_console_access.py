@@ -59,7 +59,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
                 "order-pause",
                 "order-resume",
             ),
-            *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
+            *("set-aside-replay", "order-note", "group-note", "group-acknowledge", "group-unacknowledge"),
             *("group-take", "group-assign", "group-snooze", "group-wake", "group-ticket"),
             *("handover-note", "handover-send", "view-save", "view-delete"),
             *("bulk-create", "bulk-edit-create", "bulk-act", "outbox-retry", "step-decide"),

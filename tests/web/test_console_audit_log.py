@@ -31,6 +31,7 @@ BODIES: dict[str, dict[str, str]] = {
     "order-priority": {"priority": "7"},
     "order-pause": {"reason": "r"},
     "order-resume": {},
+    "order-note": {"text": "called her"},
     "order-compensate": {"reason": "r", "typed": "not this"},
     "step-decide": {"choice": "accept"},
     "step-decide-confirmed": {"reason": "r", "typed": "not this"},

@@ -28,6 +28,7 @@ PARITY: Mapping[str, tuple[str, ...]] = {
     "order-resume": ("resume_order",),
     "order-compensate": ("compensate_order",),
     "order-edit": ("preview_order_edit", "edit_order"),
+    "order-note": ("add_order_note",),
     "order-erase": ("erase_customer",),
     "decisions": ("list_decisions",),
     "step-decide": ("decide",),

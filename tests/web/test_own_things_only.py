@@ -29,7 +29,7 @@ OPERATORS = {
         "order-priority",
         "order-erase",
     ),
-    *("order-edit", "order-edit-preview", "order-pause", "order-resume"),
+    *("order-edit", "order-edit-preview", "order-pause", "order-resume", "order-note"),
 }
 """The API's URLs about orders that customers may not use at all."""
 METHODS = ("get", "head", "post", "put", "patch", "delete")

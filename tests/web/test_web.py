@@ -146,7 +146,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent", "limit_agent"),
         *("list_decisions", "get_deadlines", "decide", "report_event"),
         *("resubmit_order", "retry_order", "set_order_priority", "edit_step", "settle_step"),
-        *("edit_order", "preview_order_edit", "pause_order", "resume_order"),
+        *("edit_order", "preview_order_edit", "pause_order", "resume_order", "add_order_note"),
         *("erase_customer", "replay_submission", "get_alert_group", "list_closed_alerts"),
         *("acknowledge_alert_group", "reopen_alert_group", "add_alert_group_note"),
         *("take_alert_group", "assign_alert_group", "snooze_alert_group", "wake_alert_group"),

@@ -1,4 +1,5 @@
-"""The forms on the page of an alert group, and the query string of the alerts' export."""
+"""The forms on the page of an alert group, with the note that an order can have, too, and the query string of the
+alerts' export."""
 
 from django import forms
 
@@ -7,7 +8,7 @@ from orders.services.operators.alerts import LONGEST_NOTE
 
 
 class NoteForm(forms.Form):
-    """A note on an alert group."""
+    """A note on an alert group or an order."""
 
     text = forms.CharField(
         label="What should the next operator know?",

@@ -19,6 +19,7 @@ from orders.selectors.desk.decisions import OpenDecision, count_open_decisions, 
 from orders.selectors.desk.ended_pauses import EndedPause, ended_pauses
 from orders.selectors.desk.held_agents import HeldAgent, held_agents
 from orders.selectors.desk.last_acts import LastAct, last_acts
+from orders.selectors.desk.order_notes import Note, notes_since
 from orders.selectors.desk.pauses import Pauses, read_pauses
 from orders.selectors.desk.snoozes import Snooze, snooze_of
 from orders.vocabulary import AlertKind, ApprovalState, BulkState, Outcome, StepStatus
@@ -122,7 +123,7 @@ class Waiting:
 class Handover:
     """The range and what happened in it, what is open now, and the notes that were written in it, the newest first.
 
-    `notes` are those of who left a shift, and `cause_notes` those on causes.
+    `notes` are those of who left a shift, `cause_notes` those on causes, and `order_notes` those on orders.
     """
 
     since: datetime
@@ -140,10 +141,11 @@ class Handover:
     figures: Figures
     notes: Sequence[HandoverNote]
     cause_notes: Sequence[CauseNote]
+    order_notes: Sequence[Note]
 
 
 def read_handover(*, since: datetime, now: datetime) -> Handover:
-    """The hand-over of a range that ends now. About 26 statements, and one more for each bulk action under way."""
+    """The hand-over of a range that ends now. About 27 statements, and one more for each bulk action under way."""
     times = open_times(since=since, until=now, limit=MOST_TIMES)
     causes = _open_causes(now, times)
     return Handover(
@@ -162,6 +164,7 @@ def read_handover(*, since: datetime, now: datetime) -> Handover:
         figures=_figures(since),
         notes=list(HandoverNote.objects.filter(at__gte=since).order_by("-id")[:SHOWN]),
         cause_notes=_cause_notes(since),
+        order_notes=notes_since(since),
     )
 
 

@@ -12,6 +12,7 @@ from orders.models import Alert, Event, Order, OrderLine, OrderProcess, Submissi
 from orders.selectors import archived_orders
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.history import EventFacts, TimeSpent, moment, time_spent
+from orders.selectors.desk.order_notes import Note, notes_of
 from orders.selectors.desk.order_profile import OrderProfile, order_profile
 from orders.selectors.desk.order_rows import process_facts, step_facts, steps_of
 from orders.selectors.desk.set_aside import SetAsideSubmission, set_aside_submission
@@ -84,7 +85,10 @@ class OrderFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Detail:
-    """One order: `order` and `steps` once it is inserted, `queued` or `set_aside` before that."""
+    """One order: `order` and `steps` once it is inserted, `queued` or `set_aside` before that.
+
+    `notes` are the operators' on it, the newest first.
+    """
 
     order_id: UUID
     order: OrderFacts | None
@@ -95,6 +99,7 @@ class Detail:
     began: datetime
     events: list[EventFacts]
     spent: TimeSpent
+    notes: Sequence[Note] = ()
     archived: archived_orders.Archived | None = None
 
     @property
@@ -112,7 +117,7 @@ class Detail:
 
 
 def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> Detail | None:
-    """Everything about the order or the submission with this id; None if there is none. Nine or ten queries."""
+    """Everything about the order or the submission with this id; None if there is none. Ten or eleven queries."""
     queued, set_aside = submission_of(order_id)
     process = OrderProcess.objects.filter(order_id=order_id).first()
     placed = Order.objects.select_related("customer").filter(pk=order_id).first()
@@ -121,7 +126,7 @@ def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) ->
     events = [_event(event) for event in Event.objects.filter(order_id=order_id).order_by("id")]
     if process is None and queued is None and set_aside is None:
         if archived := archived_orders.find(order_id):
-            return _archived(archived, retry_limits, now)
+            return _archived(archived, notes_of(order_id), retry_limits, now)
         if not events:
             return None
     began = _began(queued or set_aside, process, events, now)
@@ -137,6 +142,7 @@ def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) ->
         began=began,
         events=events,
         spent=time_spent(events, began=began, now=now),
+        notes=notes_of(order_id),
     )
 
 
@@ -188,7 +194,9 @@ def _pause(process: OrderProcess, events: Sequence[EventFacts], now: datetime) -
     return Pause(since=since, until=until, by=event.actor_name if event else "", reason=reason)
 
 
-def _archived(archived: archived_orders.Archived, retry_limits: RetryLimits, now: datetime) -> Detail:
+def _archived(
+    archived: archived_orders.Archived, notes: Sequence[Note], retry_limits: RetryLimits, now: datetime
+) -> Detail:
     process = archived.process
     if archived.order is not None:
         archived.order.customer = archived.row.customer
@@ -205,6 +213,7 @@ def _archived(archived: archived_orders.Archived, retry_limits: RetryLimits, now
         began=began,
         events=events,
         spent=time_spent(events, began=began, now=process.finished_at or now),
+        notes=notes,
         archived=archived,
     )
 

@@ -33,6 +33,7 @@ AUDIT = "orders_auditentry"
 TABLES = {
     AUDIT: Mentions(texts=("actor", "target", "result", "reason"), documents=("before", "after")),
     "orders_groupnote": Mentions(texts=("by", "text")),
+    "orders_ordernote": Mentions(texts=("by", "text")),
     "orders_alertgroup": Mentions(texts=("pattern", "ticket_url")),
     "orders_handovernote": Mentions(texts=("by", "text")),
     "orders_ownrunbook": Mentions(texts=("by", "text"), key="code", first=""),

@@ -58,6 +58,7 @@ _STATEMENTS = (
     f"""UPDATE orders_orderprocess SET reply_to = {replaced("reply_to")}
          WHERE order_id = ANY(%(ids)s) AND reply_to ~* %(pattern)s""",
     "UPDATE orders_alert SET message = 'erased', resolution = '' WHERE order_id = ANY(%(ids)s)",
+    "UPDATE orders_ordernote SET text = 'erased' WHERE order_id = ANY(%(ids)s)",
     "UPDATE orders_setaside SET body = '{}', reason = 'erased' WHERE order_id = ANY(%(ids)s)",
     "UPDATE orders_bulkitem SET result = 'erased' WHERE order_id = ANY(%(ids)s) AND result <> ''",
     """UPDATE orders_approvalrequest
