@@ -65,9 +65,10 @@ COLUMNS = (
 def show_orders(request: HttpRequest) -> HttpResponse:
     """Lists the orders of a filter: the stored ones, then the archived ones, each newest first."""
     form = OrderFilterForm(request.GET.dict())
-    order_filter = form.filter
-    if "into" in request.GET and not order_filter.is_impossible:
-        return redirect(f"{reverse('console:orders')}?{order_query.in_one_query(order_filter)}")
+    panel = FoldedFiltersForm(request.GET.dict())
+    order_filter = order_query.read_filter(form, panel)
+    if panel.is_sent and not order_filter.is_impossible:
+        return redirect(f"{reverse('console:orders')}?{order_query.in_one_query(order_filter, panel)}")
     at, limits = now(), retry_limits()
     start = OrderPageForm(request.GET)
     after, archived_after = start.position, start.archived_position
@@ -92,8 +93,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     if not matches.orders and (submission := _submission_like(order_filter)):
         return redirect("console:order", submission)
     steps, agents = search.steps_and_agents()
-    bar = order_query.bar(form, steps=steps, agents=agents)
-    order_query.chosen_in_query(form)
+    bar = order_query.bar(order_filter, form, panel, steps=steps, agents=agents)
+    order_query.chosen_in_query(order_filter, form, panel)
     form.offer(steps=steps, agents=agents)
     return render(
         request,

@@ -25,20 +25,14 @@
 {{ count|number }}                1,234;  {{ count|bounded }} 10,000+ for what was counted no further
 {{ seconds|duration }}            "3 min 20 s"
 {% status_bar as status %}        open alerts and decisions, late supervisor (orders.selectors.desk.status_bar)
-{% navigation as pages %}         the console's pages, with the current one marked
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from babel.dates import format_datetime
 from django import template
-from django.conf import settings
-from django.template import Context
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -283,56 +277,3 @@ def next_try(standing: Standing) -> int:
 def status_bar() -> StatusBar:
     """The counts and warnings at the edge of every page. It is the only one of these tags that reads the database."""
     return read_status_bar()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A page in the navigation. `key` goes to it, after g."""
-
-    name: str
-    key: str
-    url: str
-    icon: str
-    label: str
-    is_current: bool
-
-
-PAGES: Sequence[tuple[str, str, str, str, Sequence[str]]] = (
-    ("overview", "o", "overview", "Overview", ()),
-    ("orders", "l", "list", "Orders", ("order", "set-aside")),
-    ("alerts", "a", "bell", "Alerts", ("group", "cause-history", "group-times")),
-    ("decisions", "d", "check", "Decisions", ()),
-    ("deadlines", "e", "clock", "Deadlines", ()),
-    ("approvals", "v", "key", "Approvals", ()),
-    ("bulk-actions", "b", "stack", "Bulk actions", ("bulk",)),
-    ("compensation", "c", "cross", "Cancellations", ()),
-    ("agents", "n", "plug", "Agents", ("agent",)),
-    ("pauses", "u", "pause", "Pauses", ()),
-    ("supervisor", "s", "eye", "Supervisor", ()),
-    ("processes", "p", "running", "Processes", ()),
-    ("workflow", "w", "graph", "Workflow", ()),
-    ("outbox", "m", "mail", "Outbox", ()),
-    ("handover", "h", "person", "Hand-over", ()),
-    ("audit", "t", "book", "Audit", ()),
-    ("chaos", "x", "warning", "Chaos", ()),
-)
-"""URL name, the key that follows g, icon, label, and the other URL names that belong to the page.
-
-The chaos panel is for development and drills.
-"""
-
-
-@register.simple_tag(takes_context=True)
-def navigation(context: Context) -> list[Entry]:
-    """The console's pages, with the current one marked."""
-    request = context.get("request")
-    match = getattr(request, "resolver_match", None)
-    shown = match.url_name if match else ""
-    entries = []
-    for name, key, icon, label, parts in PAGES:
-        if name == "chaos" and not settings.IS_DEMONSTRATION:
-            continue
-        url = reverse(f"console:{name}")
-        is_current = shown == name or shown in parts
-        entries.append(Entry(name=name, key=key, url=url, icon=icon, label=label, is_current=is_current))
-    return entries

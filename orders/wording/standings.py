@@ -55,6 +55,9 @@ _SENTENCES_OF_REVERSALS: Mapping[str, str] = {
 """What differs for an order of which a step is reversed before it is done anew."""
 
 
+_OF_AN_AGENT = (StandingKind.EXTENDED_WAIT, StandingKind.AGENT, StandingKind.SETTLING)
+
+
 def tries(standing: Standing) -> str:
     """Says which try is next or under way, and of how many: "2 of 3"."""
     return f"{standing.failures + 1} of {standing.limit}"
@@ -73,6 +76,13 @@ def sentence(standing: Standing) -> str:
         else f"Then {standing.on or 'the agent'} asks whether it was done, and repeats it if it was not."
     )
     return text.format(agent=standing.on or "An agent", then=then)
+
+
+def meaning(kind: StandingKind) -> str:
+    """Says what is being done about any order that stands there."""
+    on = "its step" if kind is StandingKind.PAUSED else "its agent" if kind in _OF_AN_AGENT else ""
+    text = sentence(Standing(kind=kind, on=on))
+    return text[0].upper() + text[1:]
 
 
 def standing_label(standing: Standing) -> str:

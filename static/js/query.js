@@ -129,8 +129,8 @@
         try {
           const url = `${input.dataset.words}?${new URLSearchParams({ field, word })}`;
           const answer = await fetch(url, { signal: abort.signal });
-          const { words } = answer.ok ? await answer.json() : { words: [] };
-          if (words.length) show(words.map((value) => option(value, "", false)));
+          const { words, about } = answer.ok ? await answer.json() : { words: [] };
+          if (words.length) show(words.map((value) => option(value, about[value], false)));
           else close();
         } catch {
           // a later key has taken its place, or the server is away: the query can still be typed

@@ -1,11 +1,13 @@
 """The console's tables and its navigation can be read in windows of every width: nothing is covered, cut or broken."""
 
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from orders.models import AuditEntry, BulkAction, BulkItem, OrderProcess, OutgoingMessage
+from tests.browser.axe import violations
 from tests.browser.complaints import quiet_context
 from tests.browser.conftest import Opener
 from tests.browser.running import PASSWORD, Shop
@@ -113,12 +115,24 @@ def test_nothing_in_a_table_is_covered_or_broken(
         assert page.locator(table).evaluate(BROKEN) == [], path
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_that_is_shown_is_in_sight_in_the_navigation(
-    open_page: Opener, anna: Any, width: int
+def test_a_narrow_window_has_the_pages_behind_a_button_that_keys_open_and_close(
+    open_page: Opener, anna: Any
 ) -> None:
-    page = open_page("/console/audit/", storage_state=anna, viewport={"width": width, "height": 900})
-    assert page.locator("#side [aria-current]").evaluate(
-        "link => { const box = link.getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth; }"
-    )
-    assert scrolls(page, "#side") is (width < 640)
+    page = open_page("/console/audit/", storage_state=anna, viewport={"width": 390, "height": 844})
+    side = page.locator("#side")
+    button, current = side.locator("summary"), side.locator("[aria-current=page]")
+    expect(button).to_contain_text(re.compile(r"Menu\s+\d+ alerts?"))
+    expect(current).to_be_hidden()
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(current).to_have_text("Audit")
+    expect(current).to_be_in_viewport()
+    assert violations(page) == []
+    page.keyboard.press("Tab")
+    expect(side.get_by_role("link", name="Overview")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(current).to_be_hidden()
+    expect(button).to_be_focused()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(current).to_be_in_viewport()
+    expect(button).to_be_hidden()

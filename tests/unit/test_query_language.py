@@ -40,7 +40,7 @@ def conditions(draw: st.DrawFn) -> Condition:
     if name in FREE:
         values = draw(st.lists(VALUE.filter(lambda text: text != "1"), min_size=1, max_size=3))
     elif field.allowed:
-        values = draw(st.lists(st.sampled_from(field.allowed), min_size=1, max_size=3))
+        values = draw(st.lists(st.sampled_from(field.allowed).map(field.read), min_size=1, max_size=3))
     else:
         values = [parse(field.example).conditions[0].values[0]]
     return Condition(name=name, values=tuple(values), negated=draw(st.booleans()))
@@ -112,7 +112,7 @@ def test_the_former_names_of_the_filters_are_fields() -> None:
     ("text", "word", "says"),
     [
         ("state:error colour:red", "colour:", "There is no field “colour”. There are state, standing,"),
-        ("state:eror", "state:eror", "Choose from pending, processing, processed, error, compensated."),
+        ("state:eror", "state:eror", "Choose from pending, processing, processed, error, cancelled."),
         ("total:much", "total:much", "Enter an amount"),
         ("since:someday", "since:someday", "Enter a day or a time"),
         ("placed:2026-02-30", "placed:2026-02-30", "There is no such day."),
@@ -201,7 +201,10 @@ def test_times_are_those_of_the_installations_zone() -> None:
             "owner:olga -acknowledged:olga",
             "orders with an alert whose cause olga owns, without an alert whose cause olga has acknowledged",
         ),
-        ("total:>200 -total:200..300EUR", "orders with a total over 200, without a total of 200 to 300EUR"),
+        (
+            "total:>200 -total:200..300EUR",
+            "orders with a total over 200.00, without a total of €200.00 to €300.00",
+        ),
         ("failures:1 failures:>2", "orders with 1 failure, with more than 2 failures"),
         ("priority:>=5 attempts:..3", "orders of priority at least 5, with at most 3 attempts at a step"),
         ("since:2h until:yesterday", "orders placed since 2h ago, placed until yesterday"),
@@ -212,7 +215,7 @@ def test_times_are_those_of_the_installations_zone() -> None:
         ("age:2h age:<1d age:1h..2h", "orders older than 2h, younger than 1d, between 1h and 2h old"),
         ("-archived:no promise:late", "orders in the archive, later than promised"),
         ("paused:yes -paused:no", "orders that are paused, that are paused"),
-        ("standing:compensation_failed", "orders with standing compensation failed"),
+        ("standing:compensation_failed", "orders with standing cancellation failed"),
         ("state:eror", "no orders, because the query cannot be read"),
     ],
 )

@@ -33,7 +33,9 @@ def words(client: Client, field: str, word: str = "") -> list[str]:
         ("state", "er", ["error"]),
         ("state", "proce", ["processing", "processed"]),
         ("state", "CESS", ["processing", "processed"]),
-        ("kind", "retr", ["retrying"]),
+        ("kind", "retr", ["retrying", "long_wait_before_a_retry"]),
+        ("state", "canc", ["cancelled"]),
+        ("state", "compens", ["cancelled"]),
         ("waiting", "anyth", ["anything"]),
         ("agent", "paym", ["payments"]),
         ("owner", "", ["vera"]),
@@ -46,6 +48,17 @@ def words(client: Client, field: str, word: str = "") -> list[str]:
 )
 def test_a_field_completes_what_it_can_have(vera: Client, field: str, word: str, expected: list[str]) -> None:
     assert words(vera, field, word) == expected
+
+
+def test_the_values_of_a_state_and_a_standing_are_explained(vera: Client) -> None:
+    answer = vera.get(WORDS, {"field": "standing", "word": "settl"}).json()
+    word = "waiting_for_a_call_to_settle"
+    about = "It is waiting until an unanswered call can no longer take effect."
+    assert answer["words"] == [word]
+    assert answer["about"][word].startswith(about)
+    assert vera.get(WORDS, {"field": "agent", "word": "paym"}).json()["about"] == {}
+    page = vera.get("/console/orders/").content.decode()
+    assert f'<option value="standing:{word}" data-help="that stand here" label="{about}' in page
 
 
 def test_a_customer_is_found_by_account_name_and_email_from_two_characters_on(vera: Client) -> None:

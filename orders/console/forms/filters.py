@@ -12,7 +12,8 @@ from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.console.forms.ranges import Minute
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
-from orders.selectors.desk.query import LONGEST_QUERY, QueryError
+from orders.selectors.desk.query import LONGEST_QUERY, Condition, QueryError
+from orders.selectors.desk.query_fields import FIELDS
 from orders.selectors.desk.query_values import BadValueError, read_age
 from orders.wording.acts import act_label
 from orders.wording.queries import check_name, read_query
@@ -20,6 +21,8 @@ from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import ORDER_STATES, Pill
 
 ANY = ("", "any")
+CONDITIONS = ("customer", "total", "since", "until")
+"""The fields beside the drop-down lists, as the query language calls them, too."""
 NAMED = {"workflow": "workflow", "step": "step", "agent": "agent", "waiting": "waiting", "code": "error"}
 """The fields that take a name of this installation, and what the query language calls them."""
 
@@ -148,9 +151,68 @@ class OrderFilterForm(forms.Form):
 
 
 class FoldedFiltersForm(forms.Form):
-    """Whether the drop-down lists were submitted (`into`), which then become conditions of one query."""
+    """What stands beside the drop-down lists: conditions that are written into the query once they are submitted.
 
+    `into` says that they, or the lists, were.
+    """
+
+    customer = forms.CharField(
+        label="Customer",
+        required=False,
+        max_length=LONGEST,
+        widget=exact_input(placeholder="name, email or account"),
+    )
+    total = forms.CharField(
+        label="Total",
+        required=False,
+        max_length=40,
+        widget=exact_input(
+            **{"class": "input filters__short", "placeholder": ">30, 39.00, 20..50", "inputmode": "text"}
+        ),
+    )
+    since = forms.CharField(
+        label="Placed since",
+        required=False,
+        max_length=40,
+        widget=exact_input(**{"class": "input filters__short", "placeholder": "2h, yesterday, 2026-11-01"}),
+    )
+    until = forms.CharField(
+        label="Placed until",
+        required=False,
+        max_length=40,
+        widget=exact_input(**{"class": "input filters__short", "placeholder": "2h, today, 2026-11"}),
+    )
     into = forms.CharField(required=False)
+
+    def __init__(self, query: Mapping[str, Any]) -> None:
+        super().__init__(query, auto_id="f-%s", label_suffix="")
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses what the query language cannot read."""
+        for name in CONDITIONS:
+            value = self.cleaned_data.get(name, "")
+            try:
+                if value:
+                    FIELDS[name].read(value)
+            except BadValueError as error:
+                self.add_error(name, str(error))
+        return self.cleaned_data
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the lists were submitted, or a condition of this form."""
+        return not {"into", *CONDITIONS}.isdisjoint(self.data)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions, of a valid form."""
+        values = ((name, self.cleaned_data[name]) for name in CONDITIONS)
+        return tuple(Condition(name=name, values=(value,)) for name, value in values if value)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The errors, as sentences."""
+        return tuple(str(error) for errors in self.errors.values() for error in errors)
 
 
 class AuditFilterForm(forms.Form):

@@ -31,6 +31,8 @@ def complete(field: str, beginning: str, *, codes: Iterable[str] = ()) -> list[s
         values = _SOUGHT[name](typed)
     elif name in FIELDS:
         values = _containing(typed, [*_known(name), *(codes if name == "error" else ())])
+        stored = _containing(typed, FIELDS[name].words)
+        values = list(dict.fromkeys([*values, *map(FIELDS[name].written, stored)]))
     else:
         values = []
     return [str(Condition(name=name, values=(value,))).partition(":")[2] for value in values[:MOST_COMPLETED]]

@@ -4,7 +4,8 @@ A query is conditions and free words, in any order. A condition is the name of a
 between several values, one of them will do, and with `-` before it, it must not be met. A value with spaces, commas or
 quotation marks stands in quotation marks, in which `\\"` and `\\\\` stand for `"` and `\\`. All conditions must be met.
 There is no OR of conditions on different fields, and no brackets: both are errors that say so, not words to look for.
-`parse(str(query))` is the query.
+`parse(str(query))` is the query, and `str` writes it in one way, with the words of the pages: `state:compensated`, as
+the API names it, is written `state:cancelled`.
 """
 
 import re
@@ -53,7 +54,12 @@ class Condition:
     negated: bool = False
 
     def __str__(self) -> str:
-        return f"{'-' if self.negated else ''}{self.name}:{','.join(map(_quoted, self.values))}"
+        return f"{'-' if self.negated else ''}{self.name}:{','.join(map(_quoted, self.words))}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The values as they are written: `cancelled` for the state `compensated`."""
+        return tuple(map(FIELDS[self.name].written, self.values))
 
 
 @dataclass(frozen=True, kw_only=True)

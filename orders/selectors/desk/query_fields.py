@@ -4,7 +4,7 @@ docs/operations.md has them as a table, and `tests/architecture` compares both.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any
@@ -24,19 +24,34 @@ ANYTHING = "anything"
 YES, NO, LATE = "yes", "no", "late"
 
 STANDINGS: Mapping[str, StandingKind] = {kind.value.replace(" ", "_"): kind for kind in StandingKind}
+STATE_WORDS: Mapping[str, str] = {ProcessState.COMPENSATED.value: "cancelled"}
+STANDING_WORDS: Mapping[str, str] = {
+    "compensation_failed": "cancellation_failed",
+    "extended_wait": "long_wait_before_a_retry",
+    "settling": "waiting_for_a_call_to_settle",
+    "compensated": "cancelled",
+}
+"""The values that pages call otherwise than the API, with the words of the pages. A query takes both, and is written
+with these."""
 _MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field: what it selects, in words, an example, and how a value of it is read. `allowed` are its values, if they
-    are known; `several` says whether it takes several with commas between them."""
+    """A field: what it selects, in words, an example, and how a value of it is read. `allowed` are the words for its
+    values, if they are known, and `words` has those that differ from the value itself; `several` says whether it takes
+    several with commas between them."""
 
     help: str
     example: str
     read: Callable[[str], str]
     allowed: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
     several: bool = True
+
+    def written(self, value: str) -> str:
+        """The word for a value: `cancelled` for `compensated`."""
+        return self.words.get(value, value)
 
 
 def meant(word: str, names: Iterable[str], *, before: str = "") -> str:
@@ -46,16 +61,21 @@ def meant(word: str, names: Iterable[str], *, before: str = "") -> str:
     return f"Did you mean {before}{written[alike[0]]}? " if alike else ""
 
 
-def _choice(help_text: str, example: str, names: Sequence[str]) -> Field:
-    own = example.partition(":")[0] + ":"
+def _choice(
+    help_text: str, example: str, names: Sequence[str], words: Mapping[str, str] | None = None
+) -> Field:
+    own, words = example.partition(":")[0] + ":", words or {}
+    allowed = tuple(words.get(name, name) for name in names)
+    meanings = {word: name for name, word in words.items()}
 
     def read(value: str) -> str:
-        name = value.lower().replace(" ", "_").replace("-", "_")
+        word = value.lower().replace(" ", "_").replace("-", "_")
+        name = meanings.get(word, word)
         if name not in names:
-            raise BadValueError(f"{meant(name, names, before=own)}Choose from {', '.join(names)}.")
+            raise BadValueError(f"{meant(word, allowed, before=own)}Choose from {', '.join(allowed)}.")
         return name
 
-    return Field(help=help_text, example=example, read=read, allowed=tuple(names))
+    return Field(help=help_text, example=example, read=read, allowed=allowed, words=words)
 
 
 def _word(help_text: str, example: str, least: int = 1) -> Field:
@@ -102,8 +122,8 @@ def _paused(value: str) -> str:
 
 
 FIELDS: Mapping[str, Field] = {
-    "state": _choice("in this state", "state:error", [state.value for state in ProcessState]),
-    "standing": _choice("that stand here", "standing:retrying", list(STANDINGS)),
+    "state": _choice("in this state", "state:error", [state.value for state in ProcessState], STATE_WORDS),
+    "standing": _choice("that stand here", "standing:retrying", list(STANDINGS), STANDING_WORDS),
     "step": _word("unfinished, at this step: it is under way, waits or has failed", "step:create-shipment"),
     "agent": _word("unfinished, at a step of this agent", "agent:payments"),
     "waiting": Field(

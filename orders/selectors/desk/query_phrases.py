@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.query_fields import ANYTHING, NO, YES
+from orders.selectors.desk.query_values import amount_in_words, read_amounts
 
 _RANGE = re.compile(r"(>=|<=|>|<)?(.+)", re.DOTALL)
 _AGO = re.compile(r"\d{1,5}\s?(s|m|min|h|d)")
@@ -51,7 +52,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
 def phrase(condition: Condition) -> str:
     """A condition as it stands behind "orders"."""
     is_negated = condition.negated
-    values = [_WRITTEN.get(condition.name, str)(value) for value in condition.values]
+    values = [_WRITTEN.get(condition.name, str)(word) for word in condition.words]
     if condition.name == "waiting" and ANYTHING in condition.values:
         return "that do not wait" if is_negated else "that wait"
     if condition.name == "paused" and not {YES, NO} & set(condition.values):
@@ -69,16 +70,21 @@ def phrase(condition: Condition) -> str:
     return sentence.format(" or ".join(values))
 
 
-def _range(words: Mapping[str | None, str]) -> Callable[[str], str]:
+def _range(words: Mapping[str | None, str], say: Callable[[str], str] = str) -> Callable[[str], str]:
     def written(value: str) -> str:
         low, dots, high = value.partition("..")
         if dots and low and high:
-            return f"{words[None]} {low} to {high}".strip()
+            return f"{words[None]} {say(low)} to {say(high)}".strip()
         match = _RANGE.fullmatch(f">={low}" if dots and low else f"<={high}" if dots else value)
         assert match is not None  # a value is never empty
-        return f"{words[match[1]]} {match[2]}".strip()
+        return f"{words[match[1]]} {say(match[2])}".strip()
 
     return written
+
+
+def _total(value: str) -> str:
+    currency = read_amounts(value).currency
+    return _range(_AMOUNTS, lambda part: amount_in_words(part, currency))(value)
 
 
 def _age(value: str) -> str:
@@ -103,7 +109,7 @@ _WRITTEN: Mapping[str, Callable[[str], str]] = {
     "priority": _range(_NUMBERS),
     "failures": _range(_COUNTS),
     "attempts": _range(_COUNTS),
-    "total": _range(_AMOUNTS),
+    "total": _total,
     "age": _age,
     "since": _time,
     "until": _time,

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
 from babel.core import UnknownLocaleError
-from babel.numbers import get_currency_precision
+from babel.numbers import format_currency, get_currency_precision
+
+from orders.fields.money import Money
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -70,6 +72,16 @@ def read_amounts(text: str) -> Amounts:
     if len(currencies) > 1:
         raise BadValueError("Both ends of a range have the same currency.")
     return Amounts(low, high, "".join(currencies))
+
+
+def amount_in_words(text: str, currency: str = "") -> str:
+    """An amount as the console writes it: "€30.00" for 30EUR, or 30 of this currency, and "30.00" for 30 of any."""
+    minor, own = _amount(text)
+    currency = own or currency
+    if not currency:
+        return f"{minor / 100:,.2f}"
+    price = Money(amount=minor, currency=currency)
+    return str(format_currency(price.major_units, currency, locale="en"))
 
 
 def read_age(text: str) -> timedelta:
