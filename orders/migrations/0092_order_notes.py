@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0087_release_of_a_process")]
+    dependencies = [("orders", "0091_approval_of_a_pause_of_the_intake")]
 
     operations = [
         migrations.CreateModel(
