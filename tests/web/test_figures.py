@@ -250,7 +250,7 @@ def test_a_circuit_that_an_operator_forced_open_was_open_until_then_and_counts_o
 def test_an_agent_without_measured_calls_says_so_in_place_of_empty_charts(browser: Client) -> None:
     AgentInstance.objects.create(instance="agents:1", agent="oven", capacity=1)
     page = browser.get(f"{CONSOLE}/agents/").content.decode()
-    assert "No calls were measured in this time." in page
+    assert "No calls were measured in this period." in page
     assert '<caption class="unseen">Calls of oven over time</caption>' in page
     assert "<h3>Call time</h3>" not in page
 
