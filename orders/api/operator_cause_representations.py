@@ -158,7 +158,7 @@ class HandoverOut(Out):
     bulk_actions = BulkActionOut(many=True, source="actions")
     agents = HeldAgentOut(many=True)
     pauses = PausesOut()
-    ended_pauses = EndedPauseOut(many=True, help_text="The last fifty that ended in this time.")
+    ended_pauses = EndedPauseOut(many=True, help_text="The last fifty that ended in the range.")
     waiting = WaitingForPeopleOut()
     notes = HandoverNoteOut(many=True)
     cause_notes = CauseNoteOut(many=True)

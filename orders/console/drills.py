@@ -46,7 +46,7 @@ SCENARIOS = (
         name="dead-agents",
         title="The agent hosts die",
         does="Every process that calls the services is killed, as kill -9 does. Each is started again at once.",
-        task="Find on Processes that they have started anew, and on one order that another host has taken it over.",
+        task="Find on Processes that they have started again, and on one order that another host has taken it over.",
         kills="agents",
     ),
     Scenario(

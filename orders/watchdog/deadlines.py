@@ -52,5 +52,5 @@ class DeadlineWatch:
 
 def _trouble(agent: str) -> Trouble:
     """The same words while it lasts, whatever the pace: the page says how many and when."""
-    message = f"orders that wait for {agent} will be late at its present pace: the page Deadlines says which and when"
+    message = f"orders waiting for {agent} will be late at its current pace"
     return Trouble(AlertKind.LATE, agent, "deadlines", message)

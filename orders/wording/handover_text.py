@@ -69,17 +69,17 @@ def _figures(handover: Handover) -> list[str]:
 def _causes(handover: Handover) -> Iterator[list[str]]:
     yield _section("Open now", [_open_cause(cause) for cause in handover.open], "nothing")
     yield _section("Snoozed", [_open_cause(cause) for cause in handover.snoozed], "nothing")
-    yield _section("Opened in this time", [_time(time) for time in handover.began], "nothing")
-    yield _section("Ended in this time", [_time(time) for time in handover.ended], "nothing")
+    yield _section("Opened in this period", [_time(time) for time in handover.began], "nothing")
+    yield _section("Ended in this period", [_time(time) for time in handover.ended], "nothing")
     if handover.has_more_times:
         yield ["There were more causes than are listed here: the console has their history."]
 
 
 def _work(handover: Handover) -> Iterator[list[str]]:
     yield _section("Bulk actions", [_bulk(progress) for progress in handover.actions], "none under way")
-    yield _section("Agents held by people", [_agent(agent) for agent in handover.agents], "none")
-    yield _section("Paused by people", pause_lines(handover.pauses), "nothing")
-    yield _section("Pauses that ended in this time", ended_pause_lines(handover.ended_pauses), "none")
+    yield _section("Agents paused, forced or limited", [_agent(agent) for agent in handover.agents], "none")
+    yield _section("Paused now", pause_lines(handover.pauses), "nothing")
+    yield _section("Pauses that ended in this period", ended_pause_lines(handover.ended_pauses), "none")
     yield _waiting(handover.waiting)
 
 

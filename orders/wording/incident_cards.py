@@ -6,7 +6,7 @@ from datetime import datetime
 
 from orders.fields.money import Money
 from orders.selectors.desk.incidents import NO_RISK, AtRisk, IncidentKind
-from orders.wording.units import ENGLISH, counted, money
+from orders.wording.units import ENGLISH, counted, money, number
 
 PLACES = (
     "supervisor",
@@ -50,16 +50,18 @@ class Card:
 
 
 def impact_in_words(risk: AtRisk) -> str:
-    """What is at risk: "€1,560.00 and 3 promised times are at risk."; empty if nothing is."""
+    """What is at risk: "€1,560.00 is at stake. 3 orders are late, or due within the hour."; empty if nothing is."""
     more = " or more" if risk.more else ""
     sums = [
         money(Money(amount=amount, currency=currency), locale=ENGLISH) + more
         for currency, amount in sorted(risk.money.items())
     ]
-    promised = [f"{counted(risk.promises, 'promised time')}{more}"] if risk.promises else []
-    parts = [*sums, *promised]
-    if not parts:
-        return ""
-    enumeration = ", ".join(parts[:-1]) + (" and " if parts[:-1] else "") + parts[-1]
-    is_one = len(parts) == 1 and (bool(sums) or risk.promises == 1)
-    return f"{enumeration} {'is' if is_one else 'are'} at risk."
+    sentences = []
+    if sums:
+        enumeration = ", ".join(sums[:-1]) + (" and " if sums[:-1] else "") + sums[-1]
+        sentences.append(f"{enumeration} {'is' if len(sums) == 1 else 'are'} at stake.")
+    if risk.promises:
+        verb = "is" if risk.promises == 1 and not risk.more else "are"
+        orders = f"{number(risk.promises)} or more orders" if risk.more else counted(risk.promises, "order")
+        sentences.append(f"{orders} {verb} late, or due within the hour.")
+    return " ".join(sentences)

@@ -30,8 +30,8 @@ def cards(incidents: Sequence[Incident], health: HealthSummary, *, now: datetime
 
 def _whose(alerts: OpenAlerts) -> str:
     """Who owns a cause and who has acknowledged it; nothing if nobody does."""
-    owner = [f"{alerts.group.owner_name} owns it."] if alerts.group.owner else []
-    seen = [f"{alerts.acknowledged_by} has acknowledged it."] if alerts.acknowledged else []
+    owner = [f"Owned by {alerts.group.owner_name}."] if alerts.group.owner else []
+    seen = [f"Acknowledged by {alerts.acknowledged_by}."] if alerts.acknowledged else []
     return " ".join(owner + seen)
 
 
@@ -80,11 +80,11 @@ def _of_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
     return Card(
         kind=incident.kind,
         tone="warn",
-        title=f"Orders that wait for {alerts.group.agent} will be late at its present pace.",
+        title=f"Orders waiting for {alerts.group.agent} will be late at its current pace.",
         since=incident.since,
         why=_limits(incident.agent),
         impact="",
-        by_itself="They go on by themselves, but not in time.",
+        by_itself="They will be done, but late.",
         links=[CardLink(label="See which and when", page="deadlines"), _group_link(alerts)],
     )
 
@@ -141,7 +141,7 @@ def _agent_why(agent: AgentStatus) -> str:
     if agent.is_down:
         return ""
     if agent.circuit.paused or agent.is_forced:
-        return f"The reason given is: {agent.held_reason}." if agent.held_reason else ""
+        return f"Reason: {agent.held_reason.rstrip('.')}." if agent.held_reason else ""
     cause = agent.circuit.cause_message
     return _sentence(cause) if cause and agent.state != CircuitState.CLOSED else ""
 
@@ -176,9 +176,9 @@ def _agent_by_itself(agent: AgentStatus, risk: AtRisk) -> str:
     if agent.is_down:
         return f"{orders} {verb} until a process runs it (manage.py run_agents)."
     if agent.circuit.paused or agent.is_forced:
-        return f"{orders} {verb} until an operator lets it go on."
+        return f"{orders} {verb} until an operator lets it continue."
     them = "itself" if risk.orders == 1 else "themselves"
-    return f"{orders} {verb} and will go on by {them}."
+    return f"{orders} {verb} and will continue by {them}."
 
 
 def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
@@ -198,9 +198,9 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
         since=incident.since,
         why=_whose(alerts),
         impact=impact_in_words(incident.at_risk),
-        by_itself="They are not tried again by themselves: an operator has to act."
+        by_itself="Nothing more is tried until an operator acts on them."
         if count > 1
-        else "It is not tried again by itself: an operator has to act.",
+        else "Nothing more is tried until an operator acts on it.",
         links=links,
         at_risk=incident.at_risk,
     )
@@ -235,7 +235,7 @@ def _of_decisions(incident: Incident) -> Card:
     return Card(
         kind=incident.kind,
         tone="warn",
-        title=f"{what} past the deadline.",
+        title=f"{what} past {'its' if count == 1 else 'their'} deadline.",
         since=incident.since,
         why="Nobody has decided.",
         impact=impact_in_words(incident.at_risk),

@@ -96,8 +96,8 @@ def _profile_texts(profile: Profile, labels: Mapping[str, str]) -> dict[str, str
 def reversal_sentences(edit: OrderEdit) -> list[str]:
     """Says of each step that may have been done that this is reversed before the step is done anew."""
     return [
-        f"It is unknown whether {step} was done. What it may have done is reversed first, and {step} is done anew once "
-        "nothing of it is left."
+        f"It is unknown whether {step} was done. What it may have done is reversed first, and {step} is done again "
+        "once nothing of it is left."
         for step in edit.reversed_first
     ]
 

@@ -26,7 +26,7 @@ def _of_intake(incident: Incident) -> Card:
         tone="bad",
         title=f"New orders are refused: {pause.by} has paused them.",
         since=incident.since,
-        why=f"The reason given is: {pause.reason.rstrip('.')}.",
+        why=f"Reason: {pause.reason.rstrip('.')}.",
         impact="",
         by_itself=f"Orders that were accepted continue. {ends_in_words(pause.until)}",
         links=[CardLink(label="See the pause", page="pauses")],
@@ -42,9 +42,9 @@ def _of_step(incident: Incident) -> Card:
     return Card(
         kind=incident.kind,
         tone="warn",
-        title=f"{pause.by} has paused the step {pause.step} of {pause.workflow}.",
+        title=f"The step {pause.step} of {pause.workflow} is paused, by {pause.by}.",
         since=incident.since,
-        why=f"The reason given is: {pause.reason.rstrip('.')}.",
+        why=f"Reason: {pause.reason.rstrip('.')}.",
         impact=impact_in_words(risk),
         by_itself=f"{waiting if risk.orders else 'No order'} {wait if risk.orders else 'waits'} there. "
         f"{ends_in_words(pause.until)}",

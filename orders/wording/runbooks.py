@@ -25,10 +25,10 @@ ORDERS: Mapping[str, Runbook] = {
     "order_overran": Runbook(
         means="The order as a whole took longer than its workflow allows, and recovering it did not help.",
         does="The supervisor recovered it as often as the threshold allows. " + WAITS_FOR_YOU,
-        todo="Look at its history for the step that took the time. Resubmit the order once that step is quick again.",
+        todo="Look at its history for the step that took the time. Resubmit the order once that step is fast again.",
     ),
     "unprocessable": Runbook(
-        means="Our own program failed at this order, while it handles others. The message names the error.",
+        means="Our own code fails on this order but handles others. The message names the error.",
         does="The order was set apart so that it holds up no other. " + WAITS_FOR_YOU,
         todo="Report the error with the order’s id to whoever maintains the release. After the fix, resubmit it.",
     ),
@@ -38,7 +38,7 @@ ORDERS: Mapping[str, Runbook] = {
         todo="Read the message and the step’s last answer. " + RESUBMIT,
     ),
     "cannot_be_inserted": Runbook(
-        means="A submission could not become an order: its data are not valid, or contradict what is stored.",
+        means="A submission could not become an order: its data is not valid, or contradicts what is stored.",
         does="It was set aside, so that it holds up no other. Its application has been told that it failed.",
         todo="Fix what the message names, then replay it on the page Set aside, or leave it there.",
     ),
@@ -61,7 +61,7 @@ ORDERS: Mapping[str, Runbook] = {
     "key_expired": Runbook(
         means="An earlier call may have taken effect, and the service may have forgotten its key by now.",
         does="Nothing is sent again, since that could do it twice. " + WAITS_FOR_YOU,
-        todo="Look the order up at the service, and settle the step as done or not done. Do not resubmit it before.",
+        todo="Look the order up at the service, and settle the step as done or not done. Do not resubmit it first.",
     ),
     "not_claimed": Runbook(
         means="No agent host was free to take the request before its complete-by time.",
@@ -79,7 +79,7 @@ ORDERS: Mapping[str, Runbook] = {
 UNPROCESSABLE = ORDERS["unprocessable"]
 OF_A_NEWER_RELEASE = Runbook(
     means="A newer release than this one raised the alert, so this one cannot say what it means.",
-    does="What it is about is handled by the processes of the newer release.",
+    does="The processes of the newer release handle it.",
     todo="Look at it with the newest release that runs here.",
 )
 OF_A_ROLE = Runbook(

@@ -15,7 +15,7 @@ ROLES: Mapping[str, Runbook] = {
     ),
     "paused": Runbook(
         means="Somebody has paused the agent, and orders wait for it.",
-        does="They wait, uncounted, until the agent is resumed.",
+        does="They wait, without counting as failures, until the agent is resumed.",
         todo="See on the page Agents who paused it and why, and resume it when that is over.",
     ),
     "quarantined": Runbook(

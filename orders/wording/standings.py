@@ -40,7 +40,7 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.AGENT: "It is waiting until {agent} can take it. There is nothing for you to do here.",
     StandingKind.SETTLING: "It is waiting until an unanswered call can no longer take effect. {then}",
     StandingKind.ANSWER: "It is waiting for an answer to {agent}, which comes later. There is nothing for you to do.",
-    StandingKind.DELAY: "It is waiting for its time. There is nothing for you to do.",
+    StandingKind.DELAY: "It is waiting for a set time. There is nothing for you to do.",
     StandingKind.RUNNING: "It is being processed.",
     StandingKind.SCHEDULER: "It is waiting for a scheduler.",
     StandingKind.COMPENSATED: "It is cancelled: everything that it did has been reversed.",
@@ -49,7 +49,7 @@ _SENTENCES: Mapping[str, str] = {
 
 _SENTENCES_OF_REVERSALS: Mapping[str, str] = {
     StandingKind.ERROR: "Reversing what may have been done failed at {agent}. An operator has to decide what to do.",
-    StandingKind.RUNNING: "What {agent} may have done is being reversed, and is then done anew as edited.",
+    StandingKind.RUNNING: "What {agent} may have done is being reversed, and is then done again as edited.",
     StandingKind.RETRYING: "Reversing what {agent} may have done did not succeed. It is being retried automatically.",
 }
 """What differs for an order of which a step is reversed before it is done anew."""

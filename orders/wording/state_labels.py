@@ -87,7 +87,7 @@ ALERT_KINDS: Mapping[str, str] = {
     AlertKind.OUTAGE: "a remote service is not answering, so its steps wait",
     AlertKind.RELEASE: "this release cannot run the orders, so they wait",
     AlertKind.STALLED: "a role makes no progress",
-    AlertKind.LATE: "orders will be late at the present pace",
+    AlertKind.LATE: "orders will be late at the current pace",
 }
 MESSAGE_KINDS: Mapping[str, str] = {
     MessageKind.ALERT: "alert",

@@ -10,7 +10,7 @@ CAUSES: Mapping[str, str] = {
     Cause.QUEUE: "the submission queue",
     Cause.SCHEDULER: "a scheduler",
     Cause.AGENTS: "agents and their calls",
-    Cause.COMPLETE_BY: "complete-by, after the agent gave up",
+    Cause.COMPLETE_BY: "a complete-by time, after the agent gave up",
     Cause.UNAVAILABLE: "an unavailable agent",
     Cause.BACKOFF: "backoff before the next try",
     Cause.CUSTOMER: "the customer",

@@ -115,7 +115,7 @@ def test_the_same_act_asked_for_twice_is_one_request_whoever_asks() -> None:
     again = approvals.ask(act=ApprovalAct.SETTLE, parameters=settlement(order), actor=EVE, reason="me too")
     assert again.request == request and again.result.status is ALREADY
     assert again.result.message == (
-        f"Request {request.pk} of bob waits for an admin’s approval already, since"
+        f"Request {request.pk} of bob is already waiting for an admin’s approval, since"
         f" {request.asked_at:%d %b %H:%M} UTC: Settle create-shipment as not done. It is the same, so nothing was"
         " added."
     )
@@ -198,7 +198,10 @@ def test_only_who_asked_withdraws_and_what_is_declined_or_withdrawn_is_not_appro
     assert approvals.withdraw(request_id=request.pk, actor=EVE).status is REFUSED
     assert approvals.withdraw(request_id=request.pk, actor=BOB).status is DONE
     assert approvals.withdraw(request_id=request.pk, actor=BOB).status is ALREADY
-    assert approvals.approve(request_id=request.pk, actor=ANN).message == "bob has already withdrawn it."
+    assert (
+        approvals.approve(request_id=request.pk, actor=ANN).message
+        == "It has already been withdrawn, by bob."
+    )
     second = asked_to_settle(order)
     assert approvals.decline(request_id=second.pk, actor=ANN, note="ask the carrier first").status is DONE
     assert now_of(second).note == "ask the carrier first"

@@ -256,7 +256,7 @@ def test_operators_are_told_once_before_the_orders_are_late_and_the_alert_ends_b
     alert = Alert.objects.get()
     assert (alert.kind, alert.subject, alert.code) == (AlertKind.LATE, "kitchen", "deadlines")
     assert alert.group.agent == "kitchen"
-    assert alert.message.startswith("orders that wait for kitchen will be late at its present pace")
+    assert alert.message.startswith("orders waiting for kitchen will be late at its current pace")
     AgentInstance.objects.update(recent_calls=60)
     clock.now += CALM
     watch.look()

@@ -50,9 +50,8 @@ def test_an_opposite_request_is_refused_and_says_which_waits_by_whom_until_that_
     second = settle(order, "not_done", EVE)
     assert (second.result.status, second.request) == (ResultStatus.REFUSED, None)
     assert second.result.message == (
-        f"Request {first.pk} of bob waits for an admin’s approval already, since {first.asked_at:%d %b %H:%M} UTC: "
-        "Settle create-shipment as done. An admin answers it, or whoever asked withdraws it, before you can ask for "
-        "this."
+        f"Request {first.pk} of bob is already waiting for an admin’s approval, since {first.asked_at:%d %b %H:%M} UTC:"
+        " Settle create-shipment as done. You can ask for this once an admin has answered it, or bob has withdrawn it."
     )
     entry = AuditEntry.objects.get(allowed=False)
     assert (entry.act, entry.actor, entry.result) == ("ask for approval", "eve", second.result.message)
@@ -81,7 +80,7 @@ def test_a_cancellation_alone_or_in_bulk_is_opposed_to_a_step_that_is_settled(se
     assert many.result.status is ResultStatus.REFUSED
     assert ask(ApprovalAct.BULK, typed=1, orders=[str(other.pk)], **bulk, **numbers).request
     late = ask(ApprovalAct.COMPENSATE, EVE, typed="39.00", order_id=str(other.pk))
-    assert late.result.status is ResultStatus.REFUSED and "bob waits" in late.result.message
+    assert late.result.status is ResultStatus.REFUSED and "of bob is already waiting" in late.result.message
 
 
 @pytest.mark.django_db

@@ -41,7 +41,7 @@ def standing_of(facts: StepFacts, state: str = "processing") -> Any:
             {"state": "compensating", "complete_by": at(40)},
             StandingKind.RUNNING,
             "being reversed",
-            "What oven may have done is being reversed, and is then done anew as edited.",
+            "What oven may have done is being reversed, and is then done again as edited.",
         ),
         (
             {"state": "compensating", "compensation_failure_count": 1, "not_before": at(12)},
@@ -128,7 +128,7 @@ def test_the_history_says_that_it_is_reversed_first_and_then_done_anew() -> None
         "Step bake was resubmitted, and what it may have done is reversed first: moved"
     )
     assert event_sentence(event(0, "step_renewed"), LIMITS) == (
-        "Nothing of step bake stands any more, and it is done anew with a new key"
+        "Nothing of step bake remains, so it is done again with a new key"
     )
 
 

@@ -152,7 +152,7 @@ def test_the_page_that_cancels_asks_for_approval_of_a_large_refund() -> None:
     order, bob = charged(), signed_in(person("operator", "bob"))
     at = f"/console/orders/{order.pk}/compensate/"
     page = text_of(bob.get(at))
-    assert "needs another person’s approval" in page and "Ask for approval</button>" in page
+    assert "needs the approval of an admin other than you" in page and "Ask for approval</button>" in page
     assert bob.post(at, {"reason": "r", "typed": "38.00"}).status_code == 422
     assert "Asked for approval" in text_of(bob.post(at, {"reason": "r", "typed": "39.00"}, follow=True))
     assert stored(order).goal == "complete"

@@ -32,7 +32,7 @@ def test_a_cause_is_taken_and_the_second_person_reads_who_was_faster(olga: Clien
     assert "It is yours, and you have acknowledged it. Others can see that." in text and "Hand over" in text
     problem = otto.post(f"/api/v1/alerts/groups/{number}/take")
     assert_problem(problem, "act_refused")
-    assert problem.json()["detail"].startswith("olga got it ")
+    assert problem.json()["detail"].startswith("Given to olga ")
     assert [
         len(otto.get(f"/api/v1/alerts/groups?owner={name}").json()["results"]) for name in ("olga", "")
     ] == [1, 0]
@@ -44,7 +44,7 @@ def test_a_cause_is_taken_and_the_second_person_reads_who_was_faster(olga: Clien
     message = "It is yours, and you have acknowledged it. Others can see that."
     assert answer.json() == {"result": "done", "message": message}
     late = olga.post(f"/console/alerts/{number}/assign/", {"owner": "", "expected": "olga"}, follow=True)
-    assert "otto got it" in text_of(late) and group_of().owner_name == "otto"
+    assert "Given to otto" in text_of(late) and group_of().owner_name == "otto"
 
 
 def test_a_snooze_is_chosen_in_hours_or_growth_and_says_until_when(olga: Client, otto: APIClient) -> None:

@@ -120,7 +120,7 @@ def test_a_viewer_watches_and_has_no_buttons(system: System) -> None:
     assert "Set faults" not in page
     assert 'name="latency"' not in page
     assert "Latency, ms" in page
-    assert "Only administrators can change anything here." in page
+    assert "Only admins can change anything here." in page
     assert client.post(f"{PANEL}kill/scheduler/").status_code == 403
     assert client.post(f"{PANEL}clear/").status_code == 403
 

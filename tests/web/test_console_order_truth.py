@@ -61,7 +61,7 @@ def test_the_page_of_an_order_knows_who_owns_its_cause_and_who_has_acknowledged_
     at = f"/console/orders/{order.pk}/"
     assert "Nobody owns it. Nobody has acknowledged it yet." in words_of(client.get(at))
     alert_services.acknowledge(group_id=Alert.objects.get().group_id, actor=OLGA)
-    assert "Nobody owns it. operator:olga acknowledged it" in words_of(client.get(at))
+    assert "Nobody owns it. Acknowledged by operator:olga" in words_of(client.get(at))
 
 
 def test_an_error_is_printed_the_same_way_wherever_it_is_printed(desk: Desk) -> None:

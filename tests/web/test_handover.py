@@ -72,7 +72,7 @@ def test_the_page_says_what_is_open_and_whose_what_is_held_and_what_waits(olga: 
     assert "1 step to settle" in text and "1 refund or other reversal that failed" in text
     assert "yesterday" in text_of(olga.get(f"{HANDOVER}?hours=24"))
     since = f"{ago(60):%Y-%m-%dT%H:%M}"
-    assert f"From {since.replace('T', ' ')} until " in text_of(olga.get(f"{HANDOVER}?since={since}"))
+    assert f"From {since.replace('T', ' ')} to " in text_of(olga.get(f"{HANDOVER}?since={since}"))
 
 
 def test_the_api_has_the_same_with_the_same_text(olga: Client) -> None:
@@ -116,7 +116,7 @@ def test_the_note_of_who_leaves_is_at_the_top_of_the_overview_until_the_next_or_
 
 def test_a_note_without_text_is_refused(olga: Client) -> None:
     page = olga.post("/console/handover/note/", {"text": " "})
-    assert page.status_code == 422 and "Write the note before you store it." in page.content.decode()
+    assert page.status_code == 422 and "Write the note before you save it." in page.content.decode()
     assert not HandoverNote.objects.exists()
 
 

@@ -74,8 +74,8 @@ def test_an_outage_names_the_service_its_cause_and_who_waits_and_says_that_they_
     assert outage["title"].startswith("Oven has been down for 1 min")
     assert outage["title"].endswith("(connection lost).")
     assert (outage["kind"], outage["severity"], outage["why"]) == ("outage", "bad", "Reset.")
-    assert outage["by_itself"] == "2 orders wait and will go on by themselves."
-    assert outage["impact"] == "€78.00 and 2 promised times are at risk."
+    assert outage["by_itself"] == "2 orders wait and will continue by themselves."
+    assert outage["impact"] == "€78.00 is at stake. 2 orders are late, or due within the hour."
     assert (outage["orders"], outage["money"], outage["promises"], outage["has_more"]) == (
         2,
         [{"amount": 7_800, "currency": "EUR"}],
@@ -93,8 +93,8 @@ def test_one_order_waits_in_the_singular_and_promises_far_off_are_not_at_risk() 
     Circuit.objects.update(state="open", opened_at=ago(61), probe_at=ahead(30))
     waiting(1)
     (outage,) = results()
-    assert outage["by_itself"] == "1 order waits and will go on by itself."
-    assert outage["impact"] == "€39.00 is at risk."
+    assert outage["by_itself"] == "1 order waits and will continue by itself."
+    assert outage["impact"] == "€39.00 is at stake."
 
 
 def test_steps_that_wait_are_not_called_orders_and_both_numbers_say_what_they_count() -> None:
@@ -106,7 +106,7 @@ def test_steps_that_wait_are_not_called_orders_and_both_numbers_say_what_they_co
             {step.name: waits for step in CAKE.steps[:3]}, process_state="pending", not_before=ahead(60)
         )
     (outage,) = results()
-    assert outage["by_itself"] == "2 orders (6 steps) wait and will go on by themselves."
+    assert outage["by_itself"] == "2 orders (6 steps) wait and will continue by themselves."
     assert re.search(r'data-label="Steps waiting"> <a href="[^"]*">6</a>', overview())
 
 
@@ -116,7 +116,7 @@ def test_more_than_are_read_are_said_as_the_steps_that_they_were_counted_by(monk
     monkeypatch.setattr("orders.selectors.desk.incidents.LEAST_ORDERS", 1)
     waiting(3)
     (outage,) = results()
-    assert outage["by_itself"] == "3 steps wait and will go on by themselves."
+    assert outage["by_itself"] == "3 steps wait and will continue by themselves."
 
 
 def test_our_own_failures_come_first_then_cancellations_outages_failed_orders_by_money_and_decisions() -> (
@@ -143,7 +143,7 @@ def test_our_own_failures_come_first_then_cancellations_outages_failed_orders_by
         "Oven has been down",
         "1 order failed at oven: dear",
         "1 order failed at oven: cheap",
-        "A decision is past the deadline.",
+        "A decision is past its deadline.",
     )
     own = sorted(titles[:2], reverse=True)
     for title, beginning in zip([*own, *titles[2:]], beginnings, strict=True):
@@ -155,7 +155,7 @@ def test_orders_that_will_be_late_are_an_incident_unless_the_service_itself_is_o
     (incident,) = results()
     assert (incident["kind"], incident["title"]) == (
         "late",
-        "Orders that wait for oven will be late at its present pace.",
+        "Orders waiting for oven will be late at its current pace.",
     )
     Circuit.objects.filter(agent="oven").update(state="open", opened_at=ago(61), probe_at=ahead(30))
     assert [incident["kind"] for incident in results("olga")] == ["outage"]
@@ -221,7 +221,7 @@ def test_failed_orders_lead_an_operator_to_the_preview_and_a_viewer_to_the_alert
     failed()
     (incident,) = results()
     assert incident["title"] == "2 orders failed at oven: it is burnt"
-    assert incident["impact"] == "€78.00 and 2 promised times are at risk."
+    assert incident["impact"] == "€78.00 is at stake. 2 orders are late, or due within the hour."
     assert [link["text"] for link in incident["links"]] == ["Resubmit 2 orders…", "Open the alert"]
     assert "/console/bulk/new/?group=" not in overview()
     page = signed_in(person("operator", "otto")).get("/console/").content.decode()
@@ -236,7 +236,9 @@ def test_what_is_not_added_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     failed()
     (incident,) = results()
     assert (incident["orders"], incident["has_more"]) == (2, True)
-    assert incident["impact"] == "€39.00 or more and 1 promised time or more are at risk."
+    assert (
+        incident["impact"] == "€39.00 or more is at stake. 1 or more orders are late, or due within the hour."
+    )
 
 
 def test_a_paused_service_says_who_paused_it_and_why() -> None:
@@ -245,6 +247,6 @@ def test_a_paused_service_says_who_paused_it_and_why() -> None:
     (incident,) = results()
     assert (incident["title"], incident["why"]) == (
         "Oven was paused by olga.",
-        "The reason given is: the oven is cleaned.",
+        "Reason: the oven is cleaned.",
     )
-    assert incident["by_itself"] == "1 order waits until an operator lets it go on."
+    assert incident["by_itself"] == "1 order waits until an operator lets it continue."

@@ -92,7 +92,7 @@ def test_what_an_edit_comes_too_late_for_is_said_before_it_is_confirmed(desk: De
     assert "Save changes" in page
     refused = desk("operator").post(place(order), {**TYPED, "payment_method": "card_other"})
     assert refused.status_code == 422
-    assert "has reserved the order&#x27;s value already" in refused.content.decode()
+    assert "has reserved the order’s value already" in refused.content.decode()
 
 
 def in_doubt() -> OrderProcess:
@@ -106,7 +106,7 @@ def test_what_may_have_been_done_is_reversed_first_if_that_was_read_and_confirme
     compared = client.post(place(order), TYPED)
     page = compared.content.decode()
     assert "It is unknown whether create-shipment was done. What it may have done is reversed first" in page
-    assert "Save, reverse what create-shipment may have done, then do it anew" in page
+    assert "Save, reverse what create-shipment may have done, then do it again" in page
     assert everything(order) == before
     confirmed = {**TYPED, "confirm": "1", "seen": compared.context["seen"], "reason": "she moved"}
     unread = client.post(place(order), confirmed)
@@ -128,7 +128,7 @@ def test_the_page_of_a_failed_reversal_says_so_and_what_settling_it_means(desk: 
     page = desk("admin").get(f"/console/orders/{order.pk}/").content.decode()
     assert "reversal failed" in page and "cancellation failed" not in page
     form = desk("admin").get(f"/console/orders/{order.pk}/steps/create-shipment/settle/").content.decode()
-    assert "was to be reversed, and then done anew as the order was edited" in form
+    assert "was to be reversed, and then done again as the order was edited" in form
 
 
 def test_the_orders_page_and_a_failed_step_lead_to_the_form_with_that_steps_fields_first(desk: Desk) -> None:

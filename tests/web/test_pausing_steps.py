@@ -55,9 +55,9 @@ def test_everybody_sees_how_many_orders_wait_and_what_they_are_worth(desk: Desk)
         workflow="fulfil-order", step="create-shipment", by="olga", reason="wrong labels"
     )
     overview = words(client, "/console/")
-    assert "olga has paused the step create-shipment of fulfil-order." in overview
-    assert "The reason given is: wrong labels." in overview and "2 orders wait there." in overview
-    assert "at risk" in overview
+    assert "The step create-shipment of fulfil-order is paused, by olga." in overview
+    assert "Reason: wrong labels." in overview and "2 orders wait there." in overview
+    assert "at stake" in overview
     assert "2 orders</a> wait there" in words(client, PAGE)
     assert "wrong labels" in words(client, "/console/handover/?hours=8")
     assert collect()["sasweb_step_paused_orders"] == {("create-shipment", "fulfil-order"): 2}

@@ -63,7 +63,7 @@ def test_the_page_names_the_owner_the_ticket_and_the_newest_note(desk: Desk) -> 
     for text in ("an older one", "ask the carrier"):
         GroupNote.objects.create(group=group, by="anna", text=text)
     words = words_of(client, order)
-    assert "anna owns it. Nobody has acknowledged it yet. Ticket" in words
+    assert "Owned by anna. Nobody has acknowledged it yet. Ticket" in words
     assert re.search(r"anna, \d+ seconds? ago \S+ : ask the carrier", words)
     assert "an older one" not in words
     page = client.get(f"/console/orders/{order.pk}/").content.decode()

@@ -13,9 +13,9 @@ from tests.web.console_orders import BEFORE_SHIPMENT, an_order
 pytestmark = pytest.mark.django_db
 
 KINDS = {
-    "decision": ("waiting for a decision", "is waiting for somebody&#x27;s decision"),
+    "decision": ("waiting for a decision", "is waiting for somebody’s decision"),
     "event": ("waiting for an answer", "is waiting for an outside event"),
-    "delay": ("waiting for its time", "is waiting for its time"),
+    "delay": ("waiting for its time", "is waiting for a set time"),
     "answer": ("waiting for an answer", "is waiting for an answer that comes later"),
 }
 

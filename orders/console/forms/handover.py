@@ -32,7 +32,7 @@ class HandoverNoteForm(forms.Form):
         max_length=LONGEST_NOTE,
         widget=forms.Textarea(attrs={"class": "input", "rows": 5}),
         error_messages={
-            "required": "Write the note before you store it.",
+            "required": "Write the note before you save it.",
             "max_length": "Shorten the note to %(limit_value)s characters.",
         },
     )

@@ -100,20 +100,22 @@ def _ask(
             request=earlier, result=already(f"{_waits(earlier)} It is the same, so nothing was added.")
         )
     if (opposite := opposite_request(act, parameters, at=at)) is not None:
-        first = "An admin answers it, or whoever asked withdraws it, before you can ask for this."
+        first = (
+            f"You can ask for this once an admin has answered it, or {opposite.asked_by} has withdrawn it."
+        )
         return Asking(result=refused(f"{_waits(opposite)} {first}"))
     request = _store(act, parameters, digest, actor, reason, at)
     notifications.tell_of_request(request)
     hours = counted(int(LIFETIME.total_seconds() // 3600), "hour")
     message = (
-        f"Asked for approval as request {request.pk}. Another person, an admin, can approve it for {hours}."
+        f"Asked for approval as request {request.pk}. An admin other than you can approve it within {hours}."
     )
     return Asking(request=request, result=done(message))
 
 
 def _waits(request: ApprovalRequest) -> str:
     return (
-        f"Request {request.pk} of {request.asked_by} waits for an admin’s approval already, since"
+        f"Request {request.pk} of {request.asked_by} is already waiting for an admin’s approval, since"
         f" {request.asked_at:%d %b %H:%M} UTC: {request.summary}."
     )
 
@@ -278,7 +280,7 @@ def _answered_before(request: ApprovalRequest, state: ApprovalState) -> Result:
         return refused("The request has expired, so nothing was changed. It can be asked for again.")
     if request.state == ApprovalState.LAPSED:
         return refused(f"The act was no longer possible. {request.result}")
-    message = f"{request.decided_by} has already {request.state} it."
+    message = f"It has already been {request.state}, by {request.decided_by}."
     return already(message) if request.state == state else refused(message)
 
 

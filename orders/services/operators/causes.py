@@ -39,7 +39,7 @@ def take(*, group_id: int, actor: Actor, reason: str = "") -> Result:
     with transaction.atomic():
         group = lock_group(group_id)
         if account is None:
-            result = refused(f"{actor.name} is not an operator’s account, so it cannot own a cause.")
+            result = refused(f"The account {actor.name} is not an operator’s, so it cannot own a cause.")
         elif group.owner_id == account.pk:
             return already("It is yours already.")
         elif group.owner is not None:
@@ -60,13 +60,13 @@ def assign(
     with transaction.atomic():
         group = lock_group(group_id)
         if group.owner_name == owner:
-            return already(f"It is {owner}’s already." if owner else "Nobody owns it.")
+            return already(f"It already belongs to {owner}." if owner else "Nobody owns it.")
         if expected is not None and group.owner_name != expected:
             result = refused(
                 f"{_owned(group)} Nothing has changed." if group.owner else "Nobody owns it any more."
             )
         elif owner and account is None:
-            result = refused(f"{owner} is not an operator’s account that is open.")
+            result = refused(f"The account {owner} is not an operator’s, or is closed.")
         else:
             return _change_owner(group, account, actor=actor, act="assign", reason=reason)
         return _record(group, result, actor=actor, act="assign", reason=reason)
@@ -126,7 +126,7 @@ def _owned(group: AlertGroup) -> str:
     seconds = max(0, round((database_now() - group.owned_at).total_seconds()))
     ago = f" {seconds} s ago" if seconds < 60 else f" {seconds // 60} min ago" if seconds < 3_600 else ""
     at = f"{group.owned_at:%H:%M} UTC" if not ago else ""
-    return f"{group.owner_name} has owned it since {at}." if at else f"{group.owner_name} got it{ago}."
+    return f"Owned by {group.owner_name} since {at}." if at else f"Given to {group.owner_name}{ago}."
 
 
 def _change_owner(group: AlertGroup, account: User | None, *, actor: Actor, act: str, reason: str) -> Result:
@@ -138,7 +138,7 @@ def _change_owner(group: AlertGroup, account: User | None, *, actor: Actor, act:
         fields += ["acknowledged_at", "acknowledged_by"]
     group.save(update_fields=fields)
     name = group.owner_name
-    message = f"{name} owns it now." if name else "Nobody owns it now."
+    message = f"It now belongs to {name}." if name else "Nobody owns it now."
     if name == actor.name:
         message = "It is yours, and you have acknowledged it. Others can see that."
     changes = {"owner": before}, {"owner": name}

@@ -44,12 +44,12 @@ def add_note(*, actor: Actor, text: str, since: datetime | None = None) -> Resul
             and (newest.by, newest.text) == (actor.name, note_text)
             and newest.at > now - AGAIN
         ):
-            return already("The note is stored already.")
+            return already("The note is already saved.")
         begun = since or now - timedelta(hours=HOURS[0])
         if problem := refusal_of_range(begun, now=now):
             return _record(actor, refused(problem), "write handover", "handover")
         note = HandoverNote.objects.create(by=actor.name, text=note_text, since=begun)
-        result = done("The note is stored. The overview shows it for 24 hours, or until the next one.")
+        result = done("The note is saved. The overview shows it for 24 hours, or until the next note.")
         audit.record(
             actor=actor,
             act="write handover",
@@ -90,7 +90,7 @@ def _recipient(to: str) -> tuple[str, str]:
         return address, "" if address else "Alerts have no email address: ALERT_EMAIL is empty."
     user = may_operate().filter(username=to).first()
     if user is None:
-        return "", f"{to[:60]} is not an operator’s account that is open."
+        return "", f"The account {to[:60]} is not an operator’s, or is closed."
     return user.email, "" if user.email else f"The account {to} has no email address."
 
 

@@ -41,7 +41,7 @@ def write(*, group_id: int, actor: Actor, text: str, expected: str | None = None
             )
         else:
             OwnRunbook.objects.filter(pk=code).delete()
-        result = done(f"The text about {code} has been {'stored' if new else 'removed'}.")
+        result = done(f"The text about {code} has been {'saved' if new else 'removed'}.")
         audit.record(
             actor=actor,
             act=ACT,
