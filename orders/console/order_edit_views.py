@@ -110,9 +110,11 @@ def _blank(editable: EditableOrder) -> Sequence[str]:
 def _comparison_page(
     request: HttpRequest, order: ConsoleOrder, form: EditForm, edit: OrderEdit, editable: EditableOrder
 ) -> HttpResponse:
+    comparison = compare_edit(edit)
     context = {
         "console_order": order,
-        "comparison": compare_edit(edit),
+        "comparison": comparison,
+        "alike": in_words(comparison.alike) if comparison.alike else "",
         "staying": staying_sentences(edit),
         "reversals": reversal_sentences(edit),
         "reversed_first": edit.reversed_first,

@@ -19,10 +19,14 @@ class Row(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What an edit changes: of the order's fields, of what people see of it, and of what each step asks for."""
+    """What an edit changes: of the order's fields, of what people see of it, and of what each step asks for.
+
+    The steps `alike` ask for the new values of the order's fields; `steps` are the others.
+    """
 
     fields: Sequence[Row]
     profile: Sequence[Row]
+    alike: Sequence[str]
     steps: Sequence[tuple[str, Sequence[Row]]]
 
 
@@ -48,20 +52,23 @@ def value_text(value: Any, field: Field | None = None) -> str:
 def compare_edit(edit: OrderEdit) -> Comparison:
     """Returns what an edit changes, to be read before it is confirmed."""
     fields = {field.name: field for field in edit.kind.fields}
+    own = [_row(change.name, change.before, change.after, fields) for change in edit.fields]
+    steps = [
+        (
+            step.step,
+            [
+                _row(name, step.before.get(name), step.after.get(name), fields)
+                for name in {**step.before, **step.after}
+                if step.before.get(name) != step.after.get(name)
+            ],
+        )
+        for step in edit.following
+    ]
     return Comparison(
-        fields=[_row(change.name, change.before, change.after, fields) for change in edit.fields],
+        fields=own,
         profile=_profile_rows(edit),
-        steps=[
-            (
-                step.step,
-                [
-                    _row(name, step.before.get(name), step.after.get(name), fields)
-                    for name in {**step.before, **step.after}
-                    if step.before.get(name) != step.after.get(name)
-                ],
-            )
-            for step in edit.following
-        ],
+        alike=[step for step, rows in steps if set(rows) <= set(own)],
+        steps=[(step, rows) for step, rows in steps if not set(rows) <= set(own)],
     )
 
 
@@ -94,10 +101,10 @@ def _profile_texts(profile: Profile, labels: Mapping[str, str]) -> dict[str, str
 
 
 def reversal_sentences(edit: OrderEdit) -> list[str]:
-    """Says of each step that may have been done that this is reversed before the step is done anew."""
+    """Says of each step that may have been done that this is reversed before the step is done again."""
     return [
-        f"It is unknown whether {step} was done. What it may have done is reversed first, and {step} is done again "
-        "once nothing of it is left."
+        f"It is unknown whether {step} was done. So it is reversed first, in case it was, and then done again with the "
+        "new values."
         for step in edit.reversed_first
     ]
 

@@ -49,7 +49,7 @@ _SENTENCES: Mapping[str, str] = {
 
 _SENTENCES_OF_REVERSALS: Mapping[str, str] = {
     StandingKind.ERROR: "Reversing what may have been done failed at {agent}. An operator has to decide what to do.",
-    StandingKind.RUNNING: "What {agent} may have done is being reversed, and is then done again as edited.",
+    StandingKind.RUNNING: "What {agent} may have done is being reversed. Then it is done again with the new values.",
     StandingKind.RETRYING: "Reversing what {agent} may have done did not succeed. It is being retried automatically.",
 }
 """What differs for an order of which a step is reversed before it is done anew."""

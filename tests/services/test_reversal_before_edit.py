@@ -58,8 +58,8 @@ def test_the_shipment_is_reversed_as_it_was_asked_for_and_then_asked_for_anew() 
     result = corrected(order)
     assert (result.status, result.message) == (
         ResultStatus.DONE,
-        "Edited the order. Resubmitted create-shipment. It is unknown whether create-shipment was done. What it may "
-        "have done is reversed first, and create-shipment is done again once nothing of it is left.",
+        "Edited the order. Resubmitted create-shipment. It is unknown whether create-shipment was done. So it is "
+        "reversed first, in case it was, and then done again with the new values.",
     )
     assert event_of(order, "edited").detail["reversed_first"] == [SHIPMENT]
     assert event_of(order, "resubmitted").detail["reversed_first"] is True

@@ -41,7 +41,7 @@ def standing_of(facts: StepFacts, state: str = "processing") -> Any:
             {"state": "compensating", "complete_by": at(40)},
             StandingKind.RUNNING,
             "being reversed",
-            "What oven may have done is being reversed, and is then done again as edited.",
+            "What oven may have done is being reversed. Then it is done again with the new values.",
         ),
         (
             {"state": "compensating", "compensation_failure_count": 1, "not_before": at(12)},

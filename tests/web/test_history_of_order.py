@@ -108,9 +108,9 @@ def test_the_failing_step_says_what_was_answered_and_has_the_whole_answer(desk: 
     record(order.pk, "call_failed", 49, 2, exchange={**EXCHANGE, "body": body}, **failed)
     words = alert_part(desk, order)
     assert "no_route · create-shipment (carrier)" in words
-    assert "carrier answered HTTP 422 : &lt;script&gt;" in words  # the message of the alert
-    assert "The whole answer Request POST /create" in words
-    assert "&quot;where&quot;: [ &quot;&lt;b&gt;&quot;, 7 ]" in words
+    assert "carrier answered HTTP 422 : &lt;script&gt;alert(1)&lt;/script&gt; The whole answer" in words
+    assert "The whole answer Answer HTTP 422" in words
+    assert "&quot;where&quot;: [ &quot;&lt;b&gt;&quot;, 7 ] } Retry-After 30" in words
     assert "earlier" not in words
 
 
