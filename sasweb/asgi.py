@@ -25,7 +25,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.utils.module_loading import import_string
 
-from sasweb import descriptors, shutdown
+from sasweb import descriptors, logs, shutdown
 from sasweb.bare_answers import (
     SECURITY_HEADERS,
     Message,
@@ -98,7 +98,10 @@ def answer_page(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
         bare = refusal("internal_error", path=scope["path"], headers=scope["headers"], text=text)
         headers = [(name.decode(), value.decode()) for name, value in (*bare.headers, *SECURITY_HEADERS)]
         request_id = dict(headers)["x-request-id"]
-        log.exception("request failed", action="request", path=environ["PATH_INFO"], request_id=request_id)
+        path = environ["PATH_INFO"]
+        log.exception(
+            "request failed", action="request", path=path, request_id=request_id, **logs.about(path)
+        )
         start_response("500 Internal Server Error", headers)
         return [bare.body]
 

@@ -22,6 +22,9 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 LINKS = re.compile(r"(/o/|/callbacks/|/account/sign-up/|/account/reset/[^/\s]+/)[^/\s\"']{16,}")
 """Paths with a secret, which opens an order or an account, or answers a call."""
 
+ORDER = re.compile(r"/orders/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?:/|$)")
+"""The id of an order in the path of its pages and of its resources."""
+
 SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -61,6 +64,12 @@ def formatter() -> logging.Formatter:
         foreign_pre_chain=SHARED,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *final],
     )
+
+
+def about(path: str) -> dict[str, str]:
+    """What the lines about a request say of it: the order that its path names."""
+    order = ORDER.search(path)
+    return {"order_id": order[1].lower()} if order else {}
 
 
 def clean(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

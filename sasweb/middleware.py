@@ -7,17 +7,15 @@ from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bound_contextvars, unbind_contextvars
 
-from sasweb import readiness, traceparents
+from sasweb import logs, readiness, traceparents
 from sasweb.problems import concerns_api
 from sasweb.request_ids import keep_or_make
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
-ORDER = re.compile(r"/orders/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?:/|$)")
-"""The id of an order in the path of its pages and of its resources."""
 WITHOUT_CONTENT = (204, 304)
 NUL = re.compile("%00|\x00")
 
@@ -44,16 +42,19 @@ DOCS_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:
 
 def request_id(get_response: Handler) -> Handler:
     """Gives each request an id, or keeps the id that it came with, and puts it into X-Request-ID and every log
-    line. The lines about a request whose url names an order have the order's id as well."""
+    line. The lines about a request whose url names an order have the order's id as well, and so have those that follow
+    once a view knows the order and has bound `order_id`."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         number = keep_or_make(request.headers.get("X-Request-ID", ""))
         request.request_id = number  # type: ignore[attr-defined]
-        order = ORDER.search(request.path_info)
-        about = {"order_id": order[1].lower()} if order else {}
         traceparent = request.headers.get("traceparent", "")
+        about = logs.about(request.path_info)
         with bound_contextvars(request_id=number, **about), traceparents.keep(traceparent):
-            response = get_response(request)
+            try:
+                response = get_response(request)
+            finally:
+                unbind_contextvars("order_id")
         response["X-Request-ID"] = number
         return response
 

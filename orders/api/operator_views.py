@@ -12,6 +12,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+from structlog.contextvars import bind_contextvars
 
 from orders.access.levels import ADMINISTER, OPERATE, VIEW
 from orders.api import operator_documentation
@@ -181,6 +182,8 @@ class ActView(OperatorView):
     def post(self, request: Request, **url: Any) -> Response:
         values = self.body.read(request.data)
         target = self.find_target(url)
+        if "order_id" in target:  # of a step, say
+            bind_contextvars(order_id=str(target["order_id"]))
         with self._recorded(request, url):
             self.check_scope(request, target, values)
         try:

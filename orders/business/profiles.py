@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 import structlog
 
@@ -29,7 +30,7 @@ class Submitted:
     words: OwnWords
 
 
-def read_submitted(body: object, *, placed_at: datetime) -> Submitted:
+def read_submitted(body: object, *, placed_at: datetime, order_id: UUID) -> Submitted:
     """Reads a submission, which may be anything. `placed_at` stands in for a time that it does not have."""
     fields: Mapping[str, object] = body if isinstance(body, Mapping) else {}
     workflow, subject, profile, words = "", str(fields.get("subject") or ""), Profile(), NO_WORDS
@@ -44,7 +45,9 @@ def read_submitted(body: object, *, placed_at: datetime) -> Submitted:
     except BadOrderError:
         """It says nothing of itself."""
     except Exception:
-        log.exception("a kind of order failed", action="read_submitted", workflow=workflow)
+        log.exception(
+            "a kind of order failed", action="read_submitted", order_id=str(order_id), workflow=workflow
+        )
     return Submitted(
         workflow=workflow,
         subject=subject,

@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from structlog.contextvars import bind_contextvars
 
 from orders.access.guest_links import read_old_token, read_token
 from orders.order_page.addresses import order_url, token_url
@@ -74,6 +75,7 @@ def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | N
         guests_order_id = read_token(token)
         if guests_order_id is None:
             return None
+        bind_contextvars(order_id=str(guests_order_id))
         tracked = tracked_orders.order_of_guest(order_id=guests_order_id)
         return Visit(tracked=tracked, actor=GUEST, token=token) if tracked else None
     if not request.user.is_authenticated:

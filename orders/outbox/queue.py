@@ -25,6 +25,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import translation
+from structlog.contextvars import bound_contextvars
 
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import database_now, is_database_trouble
@@ -135,7 +136,8 @@ def deliver_due(
         message = _claim(now, filters)
         if message is None:
             break
-        sent += _try(message)
+        with bound_contextvars(**_order_of(message)):
+            sent += _try(message)
         if time.monotonic() >= ends:
             break
     return sent
@@ -244,11 +246,15 @@ def _write(message: OutgoingMessage, **changes: Any) -> bool:
 
 def _facts(message: OutgoingMessage) -> dict[str, Any]:
     """What a log line says about a message: never its recipient, never its text."""
-    order_id = {"order_id": str(message.order_id)} if message.order_id else {}
     return {
-        **order_id,
+        **_order_of(message),
         "message_id": message.pk,
         "kind": message.kind,
         "channel": message.channel,
         "attempts": message.attempts,
     }
+
+
+def _order_of(message: OutgoingMessage) -> dict[str, str]:
+    """The id of the order that a message is about, for every line about it: also those of libraries."""
+    return {"order_id": str(message.order_id)} if message.order_id else {}

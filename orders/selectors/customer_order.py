@@ -247,7 +247,7 @@ def _described(
     """An order as its submission describes it. The submission may contain anything, because the queue checks
     nothing."""
     last = events.get(order_id)
-    submitted = read_submitted(body, placed_at=posted_at)
+    submitted = read_submitted(body, placed_at=posted_at, order_id=order_id)
     value = submitted.profile.value
     return CustomerOrder(
         id=order_id,

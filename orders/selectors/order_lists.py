@@ -133,7 +133,7 @@ def _selected_submissions(selection: Selection) -> list[UUID]:
     return [
         order_id
         for _, _, order_id, body, posted_at in rows
-        if _is_selected(selection, read_submitted(json.loads(body), placed_at=posted_at))
+        if _is_selected(selection, read_submitted(json.loads(body), placed_at=posted_at, order_id=order_id))
     ]
 
 

@@ -9,6 +9,7 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from structlog.contextvars import bound_contextvars
 
 from orders.business import OrderKind, registry
 from orders.business.signals import SIGNALS, queue_of
@@ -61,7 +62,8 @@ def _announce(number: int, kind: type[OrderKind]) -> bool:
             message = StatusMessage.objects.select_for_update(skip_locked=True).filter(pk=number).first()
             if message is None or _waits_for_another(message):
                 return False
-            _send(message, kind)
+            with bound_contextvars(order_id=str(message.order_id)):  # in what its receivers log
+                _send(message, kind)
             message.delete()
             return True
     except Exception as error:  # noqa: BLE001 - a receiver may raise anything

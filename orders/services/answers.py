@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from structlog.contextvars import bind_contextvars
 
 from orders.business import editing
 from orders.engine import state_store
@@ -127,6 +128,8 @@ def answer_callback(
     if call is None:
         raise NothingWaitsError("This is no token of ours.")
     key, effect = call
+    # Until the request ends, so that the line of an error has it, too.
+    bind_contextvars(order_id=str(effect.order_id))
     with transaction.atomic():
         try:
             row, steps = lock_order(effect.order_id)

@@ -48,6 +48,7 @@ class Assignment:
 
     delivery_id: int
     endpoint_id: UUID
+    order_id: UUID
     leased_until: datetime
     message: Message
 
@@ -91,7 +92,7 @@ _CLAIM = """
            due_at = clock_timestamp() + make_interval(secs => %(lease)s)
       FROM claimed
      WHERE delivery.id = claimed.id
-    RETURNING delivery.id, delivery.endpoint_id, delivery.due_at, delivery.message_id, delivery.body
+    RETURNING delivery.id, delivery.endpoint_id, delivery.order_id, delivery.due_at, delivery.message_id, delivery.body
 """
 _BRING_FORWARD = """
     WITH undelivered AS MATERIALIZED (
@@ -129,6 +130,7 @@ def claim(*, limit: int) -> Sequence[Assignment]:
         Assignment(
             delivery_id=delivery_id,
             endpoint_id=endpoint_id,
+            order_id=order_id,
             leased_until=leased_until,
             message=Message(
                 url=endpoints[endpoint_id].url,
@@ -137,7 +139,7 @@ def claim(*, limit: int) -> Sequence[Assignment]:
                 signing_secrets=signing_secrets(endpoints[endpoint_id], now=now),
             ),
         )
-        for delivery_id, endpoint_id, leased_until, message_id, body in rows
+        for delivery_id, endpoint_id, order_id, leased_until, message_id, body in rows
         if endpoint_id in endpoints  # it may have been deleted meanwhile
     ]
 
@@ -156,9 +158,11 @@ def record(endpoint_id: UUID, ends: Sequence[tuple[Assignment, Attempt]]) -> Non
         for assignment, attempt in ends:
             delivery = deliveries.get(assignment.delivery_id)
             if delivery is None or not _has_lease(assignment, delivery):
-                about = {"order_id": str(delivery.order_id)} if delivery else {}
                 log.warning(
-                    "lease lapsed while sending", action="deliver", delivery=assignment.delivery_id, **about
+                    "lease lapsed while sending",
+                    action="deliver",
+                    order_id=str(assignment.order_id),
+                    delivery=assignment.delivery_id,
                 )
                 continue
             _end(delivery, attempt, now)

@@ -10,6 +10,8 @@ from types import TracebackType
 from typing import Any
 from uuid import UUID
 
+from structlog.contextvars import bound_contextvars
+
 from orders.engine.runtime.sql import DATABASE_TROUBLE, log_trouble
 from orders.webhooks import calls, deliveries
 from orders.webhooks.calls import Attempt
@@ -83,7 +85,8 @@ class Sender:
     def _begin(self) -> None:
         room = self._most - len(self._under_way)
         for assignment in deliveries.claim(limit=room) if room > 0 else ():
-            future = self._start(calls.post(assignment.message))
+            with bound_contextvars(order_id=str(assignment.order_id)):  # in the loop's thread, too
+                future = self._start(calls.post(assignment.message))
             self._under_way[future] = assignment
             future.add_done_callback(lambda _: self.wake())
 

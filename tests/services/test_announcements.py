@@ -1,5 +1,6 @@
 """A business is told what has become of its orders: after it has happened, and at least once."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ from orders.services.operators.order_acts import compensate
 from orders.services.order_changes import resubmit_order
 from tests.support.businesses import Bakery, Oven, business
 from tests.support.factories import ago, make_reply, step_of
-from tests.support.log_lines import line
+from tests.support.log_lines import line, written_lines
 from tests.support.roles import drain, in_thread, staff
 from tests.support.wait import until
 
@@ -282,3 +283,11 @@ def test_a_burst_is_told_without_pauses(news: News, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: None))
     jobs.announcement_shift(0.01)
     assert [order_id for _, order_id, _ in news] == ids
+
+
+def test_what_a_receiver_logs_has_the_orders_id(follow: Follow) -> None:
+    follow(signals.order_processed, lambda **_: logging.getLogger("bakery").warning("sold out"))
+    order_id = bake()
+    with written_lines() as lines:
+        announce_due()
+    assert [f"order_id={order_id}" in text for text in lines if "sold out" in text] == [True]

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import os
 import random
 import signal
@@ -22,7 +23,7 @@ from orders.api.feed_views import change_bodies
 from orders.models import Event, WebhookDelivery, WebhookEndpoint
 from orders.selectors.changes import FeedPoint, changes, look
 from orders.vocabulary import DeliveryState, EventKind
-from orders.webhooks import deliveries
+from orders.webhooks import calls, deliveries
 from tests.architecture.source import ROOT
 from tests.support.client_webhooks import (
     SECRET,
@@ -35,6 +36,7 @@ from tests.support.client_webhooks import (
     send_until,
     states,
 )
+from tests.support.log_lines import written_lines
 from tests.support.roles import end_other_connections, in_thread
 from tests.support.system import database_url
 from tests.support.wait import until
@@ -219,3 +221,22 @@ def test_without_the_key_that_sealed_its_secret_nothing_is_sent_unsigned(ada: Us
     send_until(lambda: WebhookDelivery.objects.get().log, what="an attempt")
     assert "make a new one" in WebhookDelivery.objects.get().log[0]["error"]
     assert json.dumps(hook.received) == "[]"
+
+
+def test_what_is_logged_during_a_call_has_the_orders_id(
+    ada: User, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = calls.post
+
+    async def post_aloud(message: calls.Message) -> calls.Attempt:
+        logging.getLogger("aiohttp.client").warning("posting")
+        return await post(message)
+
+    monkeypatch.setattr(calls, "post", post_aloud)
+    endpoint, order_ids = make_endpoint(ada, hook.url), [order_of(ada), order_of(ada)]
+    happen(*order_ids)
+    with written_lines() as lines:
+        send_until(lambda: states(endpoint) == ["delivered"] * 2, what="both deliveries")
+    posted = [text for text in lines if "posting" in text]
+    assert len(posted) == 2
+    assert [order_id for order_id in order_ids if f"order_id={order_id}" not in "".join(posted)] == []

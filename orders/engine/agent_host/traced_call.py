@@ -2,6 +2,8 @@
 
 import time
 
+from structlog.contextvars import bound_contextvars
+
 from orders.engine.agent_host.call import Call
 from orders.engine.channels.leases import Answer
 from orders.engine.rows import Actor, EventRow
@@ -16,10 +18,17 @@ FAILURES = frozenset(
 
 
 async def run_call(call: Call, *, instance: str) -> Answer | None:
-    """Runs a call of this host, and records its span. One that is cancelled has an outcome of its own: the lease was
-    lost, or the host stops."""
-    if not spans.is_on():
-        return await call.run()
+    """Runs a call of this host, and records its span if there are traces.
+
+    Every line that is logged meanwhile has the order's id, also those of the agent, of the libraries that it uses, and
+    of threads that it starts with `asyncio.to_thread`.
+    """
+    with bound_contextvars(order_id=str(call.lease.order_id)):
+        return await (_run_traced(call, instance) if spans.is_on() else call.run())
+
+
+async def _run_traced(call: Call, instance: str) -> Answer | None:
+    """A call that is cancelled has an outcome of its own: the lease was lost, or the host stops."""
     lease, began, outcome = call.lease, time.time(), CANCELLED
     span_id = ids.call_span_id(lease.order_id, lease.step, lease.attempt, instance)
     try:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
@@ -115,7 +116,7 @@ def in_batches(
             given_up += 1
             tries += len(keys) == 1
             if tries == MOST_TRIES:
-                log.warning("left behind", action="batch", key=str(keys[0]))
+                log.warning("left behind", action="batch", **_named(keys[0]))
                 left_behind += 1
                 after, tries = chunk.last, 0
         if after is None or time.monotonic() >= ends:
@@ -150,3 +151,8 @@ def _give_up(pace: Pace, error: Exception) -> None:
     log.info("batch too slow", action="batch", size=pace.size, error=str(error).partition("\n")[0])
     if not connection.in_atomic_block:
         connection.close_if_unusable_or_obsolete()
+
+
+def _named(key: Any) -> dict[str, str]:
+    """What a log line says of a row. Only orders are walked by a UUID."""
+    return {"order_id": str(key)} if isinstance(key, UUID) else {"key": str(key)}

@@ -259,7 +259,7 @@ class Isolation:
         if was_held and not scope.touched:
             self._note_miss(trial)
         elif was_held or not trial.orders:
-            log.info("works again", action="resume", error=trial.text)
+            log.info("works again", action="resume", error=trial.text, **_named(scope.touched))
             self._causes = {name: cause for name, cause in self._causes.items() if cause is not trial}
         elif scope.touched:  # another order succeeds, so those that have failed are tried next
             trial.stops, trial.retry_at = False, self._clock()

@@ -12,6 +12,7 @@ from datetime import datetime
 
 import structlog
 from django.db import DataError, IntegrityError, transaction
+from structlog.contextvars import bound_contextvars
 
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.loop import Counts
@@ -157,7 +158,8 @@ def _act_on_next(action_id: int) -> bool:
         )
         if item is None:
             return False
-        item.state, item.result = _act(action, item)
+        with bound_contextvars(order_id=str(item.order_id)):
+            item.state, item.result = _act(action, item)
         item.acted_at = action.acted_at = database_now()
         if item.state != BulkItemState.ACTED:
             item.ended_at = item.acted_at
