@@ -13,7 +13,7 @@ def resubmit_sentence(steps: Sequence[str], *, is_backward: bool, seconds: int) 
     """What resubmitting an order does: its failed `steps` are tried again, or with `is_backward` their reversal."""
     names = in_words(steps) if steps else "the order"
     what = f"Tries again to reverse {names}" if is_backward and steps else f"Tries {names} again"
-    return f"{what}, with the same data, {seconds} seconds after the click. Until then you can undo it."
+    return f"{what} with the same data, after {seconds} seconds in which you can undo it."
 
 
 def edit_sentence(fields: Sequence[Field]) -> str:

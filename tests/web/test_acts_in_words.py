@@ -52,8 +52,8 @@ def test_an_order_in_error_has_one_way_to_resubmit_it_and_one_to_edit_it_first_w
     assert (acts.count(">Resubmit</button>"), acts.count(">Edit and resubmit…</a>")) == (1, 1)
     text = text_of(client.get(at))
     assert (
-        "Resubmit: Tries create-shipment again, with the same data, 10 seconds after the click. Until then you can undo"
-        " it. Edit and resubmit: Change the address or another field first." in text
+        "Resubmit: Tries create-shipment again with the same data, after 10 seconds in which you can undo it."
+        " Edit and resubmit: Change the address or another field first." in text
     )
     assert main_buttons(page)[:1] == ["Resubmit"]
     form = text_of(client.get(f"{at}edit/?step=create-shipment"))
@@ -64,7 +64,7 @@ def test_one_that_cannot_be_reversed_says_that_the_reversal_is_tried_again(desk:
     order = in_error()
     OrderProcess.objects.filter(pk=order.pk).update(goal="compensate")
     text = text_of(desk("operator").get(f"/console/orders/{order.pk}/"))
-    assert "Tries again to reverse create-shipment, with the same data" in text
+    assert "Tries again to reverse create-shipment with the same data" in text
     assert "Edit and resubmit:" not in text
 
 
