@@ -34,9 +34,9 @@ RESUBMIT_ORDER = act(
     "Resubmit an order",
     ReasonIn,
     description=(
-        "Tries again, at once, all steps that have failed, and the order continues. A step whose outcome is unknown "
-        "keeps its key, so nothing is done twice. Repeating a request has no further effect. The audit log records "
-        "each one."
+        "Tries again all steps that have failed, at once and with the same data, and the order continues. A step whose "
+        "outcome is unknown keeps its key, so nothing is done twice. Repeating a request has no further effect. The "
+        "audit log records each one."
     ),
 )
 RETRY_ORDER = act(

@@ -12,7 +12,7 @@ from orders.business.fields import Attribute, Field, FieldType, ResultField, Res
 from orders.business.kinds import Draft, Line, OrderKind, Profile
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
-from orders.business.runbooks import Runbook
+from orders.business.runbooks import Advice, Runbook
 from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
 from orders.engine.moving import Move
@@ -21,6 +21,7 @@ from orders.fields.money import Money
 from sasweb.environment import Environment
 
 __all__ = [
+    "Advice",
     "Attribute",
     "BadOrderError",
     "CannotBePlacedError",

@@ -22,6 +22,7 @@ from orders.console.guards import act, actor, page
 from orders.console.kept_forms import kept, show_rest
 from orders.console.known_filters import only_filters
 from orders.console.presence import of_group, present
+from orders.console.resubmission_part import resubmissions_part, waits_part
 from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
@@ -95,6 +96,8 @@ def _group_page(
             "running": bulk.find_action(running.pk, now=at) if running else None,
             "joined": alerts.joined_since(group, running) if running else [],
             "note_form": note_form,
+            "waits": waits_part([running.pk] if running else [], now=at),
+            **resubmissions_part(group_id, now=at),
             **cause_figures([group.pk], now=at),
             **_shift_parts(request, group, cause, at),
         },

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_safe
 from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
 from orders.console.flash import show_result
-from orders.console.forms.bulk import KINDS, BulkActionForm, BulkItemsForm, SelectionForm
-from orders.console.forms.fields import PageForm
+from orders.console.forms.bulk import KINDS, BulkActionForm, BulkActionsForm, BulkItemsForm, SelectionForm
 from orders.console.forms.filters import OrderFilterForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.console.known_filters import only_filters
 from orders.console.presence import beside_others, of_group, present
+from orders.console.resubmission_part import waits_part
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection, refund_approval
 from orders.selectors.desk.bulk_again import causes_of
@@ -41,6 +41,7 @@ from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import ApprovalAct, BulkItemState, BulkKind
 from orders.wording.bulk_sums import money_of_action, sums_of, worth_sentence
 from orders.wording.cancelling import cancel_many, refund_sentence
+from orders.wording.runbooks import against_resubmitting, find_runbook
 from orders.wording.units import bounded
 
 ACTS = {
@@ -53,11 +54,17 @@ COLUMNS = ("order", "wave", "state", "result", "acted_at", "ended_at")
 
 
 @page
-@only_filters(PageForm)
+@only_filters(BulkActionsForm)
 def show_actions(request: HttpRequest) -> HttpResponse:
-    """Lists the bulk actions, newest first."""
-    actions = bulk.action_page(after=PageForm(request.GET).position, now=now())
-    context = {"page": actions, "is_first": "after" not in request.GET}
+    """Lists the bulk actions, newest first, or the resubmissions of single orders."""
+    query, at = BulkActionsForm(request.GET), now()
+    actions = bulk.action_page(after=query.position, now=at, of_one=query.is_of_one)
+    context = {
+        "page": actions,
+        "of_one": query.is_of_one,
+        "waits": waits_part([progress.action.pk for progress in actions.actions], now=at),
+        "is_first": "after" not in request.GET,
+    }
     return render(request, "console/bulk/list.html", context)
 
 
@@ -77,6 +84,7 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
         "console/bulk/action.html",
         {
             "progress": progress,
+            "waits": waits_part([action_id], now=now()),
             "causes": causes_of(action_id) if progress.failed else (),
             "money": money_of_action(progress.action.kind, progress.money),
             "sums": {state: sums_of(back) for state, back in progress.sums.items()},
@@ -164,9 +172,7 @@ def _start(
         "selection": selection.description,
         "group": selection.group,
         "query": selection.query,
-        "waves": values["waves"],
-        "stop_share": values["stop_percent"] / 100,
-        "rate": values["rate"],
+        **form.settings(),
     }
     reason, typed = values["reason"], values["typed"]
     try:
@@ -230,6 +236,15 @@ def _worth(selection: Selection) -> MoneyBack:
     return bulk_selection.selection_worth(selection, retry_limits=retry_limits(), now=now())
 
 
+def _against_resubmitting(selection: Selection) -> str:
+    """Why resubmitting the orders of a cause does not help; empty if it may."""
+    group = selection.group
+    if group is None or selection.kind != BulkKind.RESUBMIT:
+        return ""
+    runbook = find_runbook(kind=group.kind, code=group.code, agent=group.agent)
+    return against_resubmitting(runbook, agent=group.agent)
+
+
 def _needs_approval(selection: Selection) -> bool:
     if selection.kind != BulkKind.COMPENSATE or not refund_approval.is_set():
         return False
@@ -258,6 +273,7 @@ def _preview_page(
             "refund": refund_sentence(back),
             "worth": worth_sentence(count, _worth(selection)) if count else "",
             "needs_approval": _needs_approval(selection),
+            "against_resubmitting": _against_resubmitting(selection),
             "leaves_out": leaves_out,
             "busy_in": busy_in,
             "form": form,

@@ -48,6 +48,7 @@ def act(permission: str, *, confirmed: bool = False) -> Callable[[View], View]:
     def guarded(view: View) -> View:
         guarded_view = needs(permission, require_POST(_confirmed(view) if confirmed else view))
         guarded_view.is_confirmed = confirmed  # type: ignore[attr-defined]
+        guarded_view.takes_only_posts = True  # type: ignore[attr-defined]  # read by desk_updates
         return guarded_view
 
     return guarded
@@ -60,6 +61,7 @@ def ask_then_act(show_form: View, take_form: View) -> View:
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return (take_form if request.method == "POST" else show_form)(request, *args, **kwargs)
 
+    view.takes_only_posts = False  # type: ignore[attr-defined]  # wraps() has copied what is true of `take_form` alone
     return view
 
 

@@ -16,16 +16,10 @@ from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
 from orders.console import kept_forms
-from orders.console.flash import show_result
+from orders.console.flash import message_of_a_wait, show_result
 from orders.console.forms.alerts import NoteForm
-from orders.console.forms.orders import (
-    DecisionForm,
-    PauseForm,
-    PriorityForm,
-    ResubmitForm,
-    RetryForm,
-    TypedForm,
-)
+from orders.console.forms.fields import ReasonForm, first_error
+from orders.console.forms.orders import DecisionForm, PauseForm, PriorityForm, RetryForm, TypedForm
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
 from orders.console.order_lookup import read_anywhere, read_page, step_named
 from orders.console.presence import beside_others, of_order, present
@@ -59,28 +53,21 @@ def _call(call: Callable[[], Result]) -> Result:
 @act(OPERATE)
 @beside_others(of_order)
 def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
-    """Resubmits an order: with `now` at once, otherwise in ten seconds, during which it can be undone."""
-    form = ResubmitForm(request.POST)
-    operator = actor(request)
-    if not form.is_valid() or form.cleaned_data["now"]:
-        return _act(
-            request,
-            order_id,
-            form,
-            lambda: order_acts.resubmit(
-                order_id=order_id, actor=operator, reason=form.cleaned_data["reason"]
-            ),
-        )
+    """Resubmits an order in ten seconds, during which it can be undone."""
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, first_error(form))
+        return redirect("console:order", order_id)
     try:
-        bulk_services.resubmit_one(order_id=order_id, actor=operator, reason=form.cleaned_data["reason"])
+        action = bulk_services.resubmit_one(
+            order_id=order_id, actor=actor(request), reason=form.cleaned_data["reason"]
+        )
     except NoSuchOrderError as error:
         raise Http404 from error
     except NotInErrorError as error:
         messages.info(request, str(error))
     else:
-        messages.success(
-            request, "The order will be resubmitted in 10 seconds. You can undo this until then."
-        )
+        messages.success(request, message_of_a_wait("The order will be resubmitted", action.starts_at))
     came_from = previous_page(request)
     is_rehearsal = urlsplit(came_from).path == reverse("console:order-rehearsal", args=[order_id])
     return redirect(reverse("console:order", args=[order_id]) if is_rehearsal else came_from)

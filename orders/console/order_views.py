@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from orders.access.levels import operators
+from orders.business import Advice
 from orders.console import order_query
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
@@ -28,6 +29,7 @@ from orders.console.order_page import (
     step_part,
 )
 from orders.console.presence import of_order, present
+from orders.console.resubmission_part import resubmission_part
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.agents import held_up
@@ -202,6 +204,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
         raise Http404
     detail = order.detail
     steps = [step_part(order, step) for step in order.steps]
+    cause = cause_part(order)
     return render(
         request,
         "console/orders/order.html",
@@ -224,7 +227,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "now": at,
             "promise": promise_of(detail, now=at),
             "held_up": held_up(agents_to_call(order), now=at) if order.can_resubmit else [],
-            **cause_part(order),
+            **resubmission_part(order, advice=cause.get("advice", Advice.RESUBMIT)),
+            **cause,
         },
     )
 

@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from orders.business import Advice
 from orders.selectors.desk.runbooks import own_runbook
-from orders.wording.runbooks import find_runbook
+from orders.wording.runbooks import against_resubmitting, find_runbook
 
 
 def runbook_of(kind: str, code: str, agent: str) -> dict[str, Any]:
-    """The text that comes with the product or a business, and the installation's own, for a template."""
+    """The text that comes with the product or a business, the act that it advises, and the installation's own text."""
+    runbook = find_runbook(kind=kind, code=code, agent=agent)
     return {
-        "runbook": find_runbook(kind=kind, code=code, agent=agent),
+        "runbook": runbook,
         "own_runbook": own_runbook(code),
+        "advice": runbook.advises if runbook else Advice.RESUBMIT,
+        "against_resubmitting": against_resubmitting(runbook, agent=agent),
     }

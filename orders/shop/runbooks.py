@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from orders.business import Runbook
+from orders.business import Advice, Runbook
 
 IN_ERROR = "Nothing more is sent. The order is in Error and waits for a person."
 
@@ -11,11 +11,13 @@ RUNBOOKS: Mapping[str, Runbook] = {
         means="The email could not be written, because its data are not valid. Nothing was sent.",
         does=IN_ERROR,
         todo="Correct the email address by editing the step, or skip the step: the parcel is on its way by then.",
+        advises=Advice.EDIT,
     ),
     "no_authorisation": Runbook(
         means="There is no authorisation of the payment to capture, so no money was taken.",
         does=IN_ERROR,
         todo="Look at the step authorise-payment. Settle it with the gateway’s authorisation, or cancel the order.",
+        advises=Advice.SETTLE,
     ),
     "card_declined": Runbook(
         means="The customer’s bank declined the card. Nothing was charged.",
@@ -31,6 +33,7 @@ RUNBOOKS: Mapping[str, Runbook] = {
         means="The service refused what this order asks for, for good. It did nothing.",
         does=IN_ERROR,
         todo="Ask the service’s operators why. Edit what it refuses and resubmit, or cancel and refund the order.",
+        advises=Advice.EDIT,
     ),
     "reversed": Runbook(
         means="This call was reversed before it happened, so the service will never carry it out.",

@@ -7,7 +7,7 @@ The general sentences stand once: what happens to an order that has failed, and 
 from collections.abc import Mapping
 
 from orders.business import registry
-from orders.business.runbooks import Runbook
+from orders.business.runbooks import Advice, Runbook
 from orders.vocabulary import AlertKind
 from orders.wording.runbooks_of_calls import CALLS
 from orders.wording.runbooks_of_roles import ROLES
@@ -62,6 +62,7 @@ ORDERS: Mapping[str, Runbook] = {
         means="An earlier call may have taken effect, and the service may have forgotten its key by now.",
         does="Nothing is sent again, since that could do it twice. " + WAITS_FOR_YOU,
         todo="Look the order up at the service, and settle the step as done or not done. Do not resubmit it first.",
+        advises=Advice.SETTLE,
     ),
     "not_claimed": Runbook(
         means="No agent host was free to take the request before its complete-by time.",
@@ -107,6 +108,7 @@ FAMILIES: Mapping[str, Runbook] = {
         does="408, 409, 425 and 429 are tried again, and 402 waits for the customer. After any other the order is in "
         "Error and waits for a person.",
         todo="Read the service’s message. If it refused the data, edit the step and resubmit, or cancel the order.",
+        advises=Advice.EDIT,
     ),
     "http_5": Runbook(
         means="The service answered that it has a fault of its own.",
@@ -128,6 +130,7 @@ FAMILIES: Mapping[str, Runbook] = {
         means="The mail server refused the email for good, such as for an address that does not exist.",
         does="Nothing was sent. " + WAITS_FOR_YOU,
         todo="Correct the email address by editing the step, or skip the step if the email does not matter.",
+        advises=Advice.EDIT,
     ),
 }
 """Texts for codes that begin like this. The first that fits counts."""
@@ -145,6 +148,20 @@ def find_runbook(*, kind: str, code: str, agent: str) -> Runbook | None:
         return RUNBOOKS[code]
     family = next((text for start, text in FAMILIES.items() if code.startswith(start)), None)
     return family or BY_KIND.get(kind, None if kind in list(AlertKind) else OF_A_NEWER_RELEASE)
+
+
+AGAINST: Mapping[Advice, str] = {
+    Advice.RESUBMIT: "",
+    Advice.EDIT: "Resubmitting alone does not help: {who} refuses the same data again.",
+    Advice.SETTLE: "Resubmitting alone does not help: first look up at {who} what was done, and settle the step.",
+    Advice.CANCEL: "Resubmitting does not help: {who} refuses the order again.",
+}
+"""Why orders are not just resubmitted, by what is advised instead."""
+
+
+def against_resubmitting(runbook: Runbook | None, *, agent: str) -> str:
+    """Why resubmitting alone does not help; empty if it may."""
+    return AGAINST[runbook.advises if runbook else Advice.RESUBMIT].format(who=agent or "the service")
 
 
 def advise(*, kind: str, code: str) -> str:

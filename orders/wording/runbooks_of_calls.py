@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from orders.business.runbooks import Runbook
+from orders.business.runbooks import Advice, Runbook
 
 RETRIED = "It is tried again with the same key and growing pauses. If several orders fail, the agent’s circuit opens: "
 WAITS = RETRIED + "new steps wait without counting as failures, and continue when a probe succeeds."
@@ -50,11 +50,13 @@ CALLS: Mapping[str, Runbook] = {
         means="The service’s answer is larger than we keep. It may have done what was asked.",
         does=STUCK,
         todo="Look the order up at the service, and settle the step with its result.",
+        advises=Advice.SETTLE,
     ),
     "incomplete_result": Runbook(
         means="The service did what was asked, but its answer lacks something that later steps need.",
         does=STUCK,
         todo="Find what is missing at the service, and settle the step as done with it. Have the service corrected.",
+        advises=Advice.SETTLE,
     ),
     "misconfigured": Runbook(
         means="The service turned us away before it looked at the order: our url or credentials are wrong.",
@@ -70,6 +72,7 @@ CALLS: Mapping[str, Runbook] = {
         means="The service has seen this key with other data, so the first call may have taken effect.",
         does=STUCK,
         todo="Look up at the service what was done under the key, and settle the step accordingly.",
+        advises=Advice.SETTLE,
     ),
     "unknown_operation": Runbook(
         means="The workflow asks an agent for an operation that it does not have: the two are of different releases.",
@@ -80,6 +83,7 @@ CALLS: Mapping[str, Runbook] = {
         means="The agent’s own program failed during the call. Nobody knows whether the service did it.",
         does=STUCK,
         todo="Report the error to whoever maintains the agent. Look the order up at the service, then settle it.",
+        advises=Advice.SETTLE,
     ),
     "not_called": Runbook(
         means="Nothing was sent, because the agent’s circuit is open or the agent is paused.",
@@ -90,6 +94,7 @@ CALLS: Mapping[str, Runbook] = {
         means="An earlier call may have taken effect, and this service cannot be asked about it.",
         does=STUCK,
         todo="Look the order up at the service, and settle the step as done or not done.",
+        advises=Advice.SETTLE,
     ),
     "outcome_unknown": Runbook(
         means="The service was asked about an earlier call, and does not know yet whether it was done.",

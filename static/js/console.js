@@ -33,7 +33,7 @@
 
   function open() {
     clearTimeout(reopen);
-    if (source) return;
+    if (source || !events) return; // without the url this page cannot be fetched again, so it stays as it is
     openedAt = Date.now();
     source = new EventSource(events);
     source.addEventListener("error", () => {
@@ -78,7 +78,7 @@
   const set = (element, text) => element.textContent !== text && (element.textContent = text);
 
   function show() {
-    if (!state) return;
+    if (!state || !events) return;
     const lost = lostSince();
     const now = lost ? "lost" : isPaused() ? "paused" : "on";
     const seconds = Math.round((Date.now() - lost) / 1000);
@@ -92,6 +92,7 @@
   }
 
   function step() {
+    if (!events) return;
     const now = Date.now();
     reopenIfSilent(now);
     if (now - heardAt >= SILENCE / 2 && now - readAt >= POLL) isWanted = true;

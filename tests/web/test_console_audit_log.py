@@ -26,7 +26,7 @@ def test_the_audit_log_is_append_only(sql: str) -> None:
 
 
 BODIES: dict[str, dict[str, str]] = {
-    "order-resubmit": {"now": "1"},
+    "order-resubmit": {},
     "order-retry": {},
     "order-priority": {"priority": "7"},
     "order-pause": {"reason": "r"},

@@ -7,6 +7,7 @@ from uuid_utils.compat import uuid7
 
 from orders.engine.channels import submissions
 from orders.models import AuditEntry, BulkAction, Event, SetAside, SubmissionMessage
+from orders.services.order_changes import resubmit_order
 from tests.support.factories import ago, joint, make_item, step_of
 from tests.support.order_bodies import DELFT
 from tests.support.roles import history, stored
@@ -85,15 +86,13 @@ def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:
     assert stored(order).process_state == "error"
 
 
-def test_an_immediate_resubmission_happens_at_once_and_a_second_click_says_so(desk: Desk) -> None:
+def test_a_click_on_resubmit_comes_too_late_once_the_order_goes_on(desk: Desk) -> None:
     order = in_error()
-    client = desk("operator")
-    first = client.post(f"/console/orders/{order.pk}/resubmit/", {"now": "1", "reason": "fixed"}, follow=True)
-    again = client.post(f"/console/orders/{order.pk}/resubmit/", {"now": "1"}, follow=True)
-    assert "Resubmitted create-shipment." in first.content.decode()
-    assert "nothing was resubmitted" in again.content.decode()
-    assert history(order, "resubmitted") == [("resubmitted", "create-shipment")]
-    late = client.post(f"/console/orders/{order.pk}/resubmit/", follow=True)
+    client, at = desk("operator"), f"/console/orders/{order.pk}/resubmit/"
+    too_long = client.post(at, {"reason": "r" * 201}, follow=True)
+    assert "Shorten the reason to 200 characters." in too_long.content.decode()
+    resubmit_order(order_id=order.pk, by="olga")
+    late = client.post(at, follow=True)
     assert "nothing to resubmit" in late.content.decode()
     assert not BulkAction.objects.exists()
 

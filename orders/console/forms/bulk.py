@@ -66,6 +66,18 @@ class SelectionForm(forms.Form):
         return None if order_filter.is_empty else Selection(kind=kind, order_filter=order_filter)
 
 
+class BulkActionsForm(PageForm):
+    """The query string of the list: acts on many orders, or `of` one, and where the page starts."""
+
+    of = forms.ChoiceField(choices=[("one", "One order")], required=False)
+
+    @property
+    def is_of_one(self) -> bool:
+        """Whether it lists the acts on one order."""
+        self.is_valid()
+        return self.cleaned_data.get("of") == "one"
+
+
 class BulkItemsForm(PageForm):
     """The query string of a bulk action's page: the state of the listed orders, and where the page starts."""
 
@@ -153,6 +165,15 @@ class BulkActionForm(forms.Form):
         typed = self.fields["typed"]
         typed.label = f"Type the number of orders, {count}, to confirm"
         typed.error_messages["invalid"] = self._wrong_count(count)
+
+    def settings(self) -> dict[str, Any]:
+        """How the action of a valid form goes through its orders, as the service takes it."""
+        values = self.cleaned_data
+        return {
+            "waves": values["waves"],
+            "stop_share": values["stop_percent"] / 100,
+            "rate": values["rate"],
+        }
 
     @staticmethod
     def _wrong_count(count: int) -> str:

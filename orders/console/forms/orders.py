@@ -1,4 +1,4 @@
-"""The forms on the page of an order: resubmit, retry, decide, priority, cancel, skip."""
+"""The forms on the page of an order: retry, pause, decide, priority, cancel, skip."""
 
 from datetime import datetime, timedelta
 
@@ -8,12 +8,6 @@ from django.http import QueryDict
 from orders.console.forms.fields import Reason, ReasonForm, exact_input, select
 
 PRIORITIES = range(10)
-
-
-class ResubmitForm(ReasonForm):
-    """Resubmits an order: with `now` at once, otherwise after a wait during which it can be undone."""
-
-    now = forms.BooleanField(required=False)
 
 
 class RetryForm(forms.Form):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Case, OuterRef, Subquery, When
+from django.db.models import Case, OuterRef, Q, Subquery, When
 
 from orders.engine.runtime.sql import fetch
 from orders.fields.money import Money
@@ -28,6 +28,8 @@ _BUSY = """
 """
 
 
+_OF_ONE = Q(total=1, query={}, group=None, selection__startswith="order ")
+"""Resubmits one order. An action that somebody has set up has a `query`, if only with its token."""
 _CAUSE = Case(
     When(
         state=BulkItemState.FAILED_AGAIN,
@@ -168,9 +170,14 @@ class ActionPage:
     after: int | None
 
 
-def action_page(*, after: int | None, now: datetime, limit: int = SHOWN) -> ActionPage:
-    """A page of actions. Two queries."""
+def action_page(
+    *, after: int | None, now: datetime, limit: int = SHOWN, of_one: bool | None = None
+) -> ActionPage:
+    """A page of actions, with `of_one` those on one order that can only be undone, or if it is False the others. Two
+    queries."""
     actions = BulkAction.objects.select_related("group")
+    if of_one is not None:
+        actions = actions.filter(_OF_ONE if of_one else ~_OF_ONE)
     if after is not None:
         actions = actions.filter(pk__lt=after)
     rows = list(actions.order_by("-id")[: limit + 1])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from orders.models import Alert
 from orders.selectors.desk.alert_groups import (
     MOST_GROUPS,
     GroupSummary,
@@ -12,6 +13,7 @@ from orders.selectors.desk.alert_groups import (
     open_groups,
     summaries,
 )
+from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.snoozes import Snooze, snooze_of
 
 
@@ -44,6 +46,16 @@ class Inbox:
     def count(self) -> int:
         """How many causes this view has."""
         return self.counts[self.view]
+
+    @property
+    def causes(self) -> int:
+        """How many causes are open, snoozed or not."""
+        return self.counts[InboxView.ALL] + self.counts[InboxView.SNOOZED]
+
+
+def count_open_alerts() -> int:
+    """How many alerts are open, of all causes, snoozed or not, counted up to `MOST_COUNTED` + 1. One query."""
+    return bounded_count(Alert.objects.filter(closed_at__isnull=True))
 
 
 def read_inbox(view: InboxView, *, account: int | None, now: datetime, most: int = MOST_GROUPS) -> Inbox:

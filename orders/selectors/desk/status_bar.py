@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from orders.models import Alert, LeaderLease
+from orders.models import LeaderLease
 from orders.selectors.database_clock import now
 from orders.selectors.desk.approvals import count_waiting
-from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.decisions import count_open_decisions
+from orders.selectors.desk.inbox import count_open_alerts
 from orders.selectors.desk.supervisor import is_late
 
 
@@ -38,7 +38,7 @@ def read_status_bar() -> StatusBar:
     swept_at = lease.swept_at if lease else None
     return StatusBar(
         now=at,
-        open_alerts=bounded_count(Alert.objects.filter(closed_at__isnull=True)),
+        open_alerts=count_open_alerts(),
         open_decisions=count_open_decisions(now=at),
         open_approvals=count_waiting(now=at),
         swept_at=swept_at,
