@@ -3,9 +3,9 @@
     .venv/bin/python -m bench console [--orders N] [--requests N] [--explain]
 
 Stores `--orders` orders of the last 40 days, among them 20,000 with an open alert and 2,000 that wait for an agent, and
-a bulk action of 15,000. Then it requests each page in this process: those of the console as an administrator, the others
-as a customer with a thousandth of the orders. The first request of each is not counted. `--explain` shows the slowest
-statements of the pages that are too slow.
+a bulk action of 15,000. Then it requests each page in this process: those of the console as an administrator, the
+others as a customer with a thousandth of the orders. The first request of each is not counted. `--explain` shows the
+slowest statements of the pages that are too slow.
 """
 
 import bench.ready  # noqa: F401, I001 - sets up Django, so it goes first

@@ -84,7 +84,7 @@ class Sought:
         index."""
         if self.many:
             return None
-        parts = [(_UNNESTED, (array(self.ids),))] if self.ids else []
+        parts: list[tuple[str, tuple[Any, ...]]] = [(_UNNESTED, (array(self.ids),))] if self.ids else []
         if self.emails:
             parts.append((_OF_EMAILS, (text_array(self.emails), most + 1, most + 1)))
         if self.about is not None:
