@@ -7,6 +7,8 @@ from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import QuerySet
 
+from orders.models.permissions import accounts_with
+
 VIEW = "orders.view_console"
 OPERATE = "orders.operate"
 ADMINISTER = "orders.administer"
@@ -22,8 +24,6 @@ ADMIN = (
 LEVELS: Mapping[str, Sequence[str]] = {"viewer": VIEWER, "operator": OPERATOR, "admin": ADMIN}
 """The permissions that migration 0004 gave each level. From then on an installation manages its own groups."""
 
-PERMISSIONS = "django.contrib.auth.backends.ModelBackend"
-"""What knows which accounts have a permission."""
 OPERATOR_NAMESPACES = frozenset({"console", "admin"})
 """The URL namespaces that only operators may use."""
 
@@ -48,13 +48,12 @@ def _of_businesses() -> list[Permission]:
 
 def operators() -> QuerySet[User]:
     """The accounts that may view the console, and those that could before they were closed."""
-    return User.objects.with_perm(VIEW, is_active=None, backend=PERMISSIONS)  # type: ignore[arg-type]
+    return accounts_with(VIEW)
 
 
 def may_operate() -> QuerySet[User]:
     """The open accounts that may act in the console, by name."""
-    users = User.objects.with_perm(OPERATE, is_active=True, backend=PERMISSIONS)
-    return users.order_by("username")
+    return accounts_with(OPERATE).filter(is_active=True).order_by("username")
 
 
 def permissions(codes: Sequence[str]) -> list[Permission]:

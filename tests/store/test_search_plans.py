@@ -1,6 +1,6 @@
 """The list of orders with 30,000 of them stored: what it searches for is found by an index or among the newest."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 import pytest
@@ -8,10 +8,11 @@ from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from orders.engine.runtime.sql import database_now, run
-from orders.selectors.desk import archive_search, search
+from orders.selectors.desk import order_search, search
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.order_search import FIRST_CHUNK, Search
 from orders.selectors.desk.standing import RetryLimits
+from tests.support.order_listing import listing
 from tests.support.plans import blocks_of, plans_of, ran_by
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,11 @@ SELECT DISTINCT email, term, is_name
        VALUES (email, false), (substring(email FROM '@.*'), false), (name, true)) AS terms (term, is_name);
 DROP TABLE made
 """
+QUERIES = (
+    *("", "email:@mail.example", "email:c77@shop.example", "email:c77", "customer:anna", "customer:bea"),
+    *("anna", "bea", "nobody", "-customer:anna", "sku:common", "sku:rare-77", "total:>0", "total:>199.90"),
+    *("1.77", "customer:bea sku:common total:>100", "sku:common -total:>1"),
+)
 BIG = {"orders_orderprocess", "orders_order", "orders_orderline", "orders_customerterm"}
 MOST_BLOCKS = 80_000
 """Of a page with its counts. The dearest is of 3,000 orders, each of which is looked up by its id in three tables, once
@@ -53,46 +59,7 @@ def full_store(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Ite
         run(f"TRUNCATE {', '.join(sorted(BIG))} CASCADE")
 
 
-def listing(query: str) -> Callable[[], object]:
-    """The first page of a query's list, with its counts, as the console asks for them."""
-
-    def act() -> object:
-        order_filter, now = OrderFilter(q=query), database_now()
-        order_search, limits = Search(order_filter, now), RetryLimits()
-        return (
-            archive_search.page(
-                order_filter,
-                after=None,
-                archived_after=None,
-                limit=50,
-                retry_limits=limits,
-                now=now,
-                search=order_search,
-            ),
-            search.quick_count(order_filter, now=now, search=order_search),
-            archive_search.count(order_filter, most=10_000, now=now, search=order_search),
-        )
-
-    return act
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        *("", "email:@mail.example", "email:c77@shop.example", "email:c77", "customer:anna", "customer:bea"),
-        *(
-            "anna",
-            "bea",
-            "nobody",
-            "-customer:anna",
-            "sku:common",
-            "sku:rare-77",
-            "total:>0",
-            "total:>199.90",
-        ),
-        *("1.77", "customer:bea sku:common total:>100", "sku:common -total:>1"),
-    ],
-)
+@pytest.mark.parametrize("query", QUERIES)
 def test_no_page_of_a_query_reads_a_whole_table(query: str) -> None:
     act = listing(query)
     whole = {
@@ -128,3 +95,20 @@ def test_a_page_reads_of_each_state_only_what_is_among_the_newest() -> None:
     """The newest 50 orders are read, and not 50 of each state."""
     order_search = Search(OrderFilter(), database_now())
     assert blocks_of(lambda: order_search.read(None, 50)) < 100
+
+
+def test_no_order_is_missed_because_others_have_several_lines_that_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(order_search, "MOST_FOUND", 3)
+    run(
+        """
+        INSERT INTO orders_orderline (order_id, sku, title, quantity, unit_price)
+        SELECT id, 'set-' || n, 'A poster', 1, 1
+          FROM (SELECT id, row_number() OVER (ORDER BY placed_at DESC) AS place FROM orders_order) AS placed
+          JOIN generate_series(1, 6) AS n ON CASE WHEN n < 5 THEN 1 ELSE n - 3 END = place
+         ORDER BY n
+        """
+    )
+    query = Search(OrderFilter(q="sku:set"), database_now())
+    assert len(query.read(None, 50).processes) == 3

@@ -9,8 +9,9 @@ from django.db.models.functions import Coalesce
 from django.utils.timezone import get_default_timezone
 
 from orders.engine.branches import SEPARATOR
-from orders.models import AgentRequest, Alert, Order, StepState
+from orders.models import AgentRequest, Alert, AlertGroup, Order, StepState
 from orders.selectors.desk.filters import OrderFilter
+from orders.selectors.desk.looked_up import LookedUp
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.query_fields import ANYTHING, NO, STANDINGS, YES
 from orders.selectors.desk.query_values import Range, read_ages, read_numbers, read_times, read_until
@@ -142,13 +143,12 @@ def _of(condition: Condition, state: str, now: datetime) -> Q | None:
         case "owner":
             return _has_alert(group__owner__username__in=values)
         case "acknowledged":
-            # As `OpenAlerts.acknowledged`: since the oldest of the cause's open alerts.
+            # As `OpenAlerts.acknowledged`: since the oldest of the cause's open alerts. Asked of each cause, once.
             since = Alert.objects.filter(
-                group=OuterRef("group"),
-                closed_at__isnull=True,
-                opened_at__lte=OuterRef("group__acknowledged_at"),
+                group=OuterRef("pk"), closed_at__isnull=True, opened_at__lte=OuterRef("acknowledged_at")
             )
-            return _has_alert(Exists(since), group__acknowledged_by__in=values)
+            groups = AlertGroup.objects.filter(LookedUp(since), acknowledged_by__in=values)
+            return _has_alert(group__in=groups)
         case "workflow":
             return Q(workflow__in=values)
         case "priority":
@@ -157,10 +157,10 @@ def _of(condition: Condition, state: str, now: datetime) -> Q | None:
             return within(read_numbers(values[0]), "failure_count")
         case "attempts":
             steps = StepState.objects.filter(process_id=OuterRef("order_id"))
-            return Q(Exists(steps.filter(within(read_numbers(values[0]), "attempt"))))
+            return Q(LookedUp(steps.filter(within(read_numbers(values[0]), "attempt"))))
         case "promise":
             by = Coalesce(OuterRef("finished_at"), Value(now, DateTimeField()))
-            return Q(Exists(Order.objects.filter(pk=OuterRef("order_id"), promised_by__lt=by)))
+            return Q(LookedUp(Order.objects.filter(pk=OuterRef("order_id"), promised_by__lt=by)))
         case "paused":
             return _any(_paused(value, now) for value in values)
         case "standing" if all(kind in STATE_OF for kind in standings_of(condition)):
@@ -182,8 +182,8 @@ def _any(conditions: Any) -> Q:
     return either
 
 
-def _has_alert(*conditions: Exists, **of: Any) -> Q:
-    alerts = Alert.objects.filter(*conditions, closed_at__isnull=True, order_id__isnull=False, **of)
+def _has_alert(**of: Any) -> Q:
+    alerts = Alert.objects.filter(closed_at__isnull=True, order_id__isnull=False, **of)
     return Q(order_id__in=alerts.values("order_id"))
 
 
@@ -193,11 +193,14 @@ def _at_steps(conditions: Sequence[Condition], state: str, now: datetime) -> Q:
     condition = _any([_waits(now)]) if len(only) < len(conditions) else Q()
     if not only:
         return condition
+    # An index has the steps that failed or wait, and so finds those of a state. It has no others.
+    has_index = state == ProcessState.ERROR or any(each.name == "waiting" for each in only)
     if state:
-        return condition & Q(Exists(_current_steps(only, state)))
+        exists = Exists if has_index else LookedUp
+        return condition & Q(exists(_current_steps(only, state)))
     in_error = Q(process_state=ProcessState.ERROR)
     failed, current = _current_steps(only, ProcessState.ERROR), _current_steps(only, "")
-    return condition & ((in_error & Q(Exists(failed))) | (~in_error & Q(Exists(current))))
+    return condition & ((in_error & Q(LookedUp(failed))) | (~in_error & Q(LookedUp(current))))
 
 
 def _waits(now: datetime) -> Q:
@@ -244,6 +247,26 @@ def _paused(value: str, now: datetime) -> Q:
     return is_paused if value == YES else ~is_paused
 
 
+_AWAITS = Q(state=StepStatus.AWAITING)
+_MAY_STAND_AT = {
+    StandingKind.PAUSED: Q(paused_since__isnull=False),
+    StandingKind.CUSTOMER: Q(state=StepStatus.FAILED, not_before__isnull=False),
+    StandingKind.DECISION: _AWAITS,
+    StandingKind.ANSWER: _AWAITS,
+    StandingKind.DELAY: _AWAITS,
+    StandingKind.EXTENDED_WAIT: Q(extended_waits__gt=0),
+    StandingKind.RETRYING: Q(
+        Q(attempt__gt=1)
+        | Q(failure_count__gt=0)
+        | Q(compensation_failure_count__gt=0)
+        | Q(not_before__isnull=False),
+        state__in=(StepStatus.RUNNING, StepStatus.COMPENSATING, StepStatus.NOT_STARTED),
+        attempt__gt=0,
+    ),
+}
+"""What is true of a step of every order that stands at one of these, and of few others."""
+
+
 def narrowed(order_filter: OrderFilter) -> Q:
     """Orders that may stand where they are to stand, so that few others are examined."""
     conditions = order_filter.conditions("standing")
@@ -253,13 +276,6 @@ def narrowed(order_filter: OrderFilter) -> Q:
     steps = StepState.objects.filter(process_id=OuterRef("order_id"))
     if kind == StandingKind.AGENT:
         requests = AgentRequest.objects.filter(order_id=OuterRef("order_id"))
-        return Q(Exists(steps.filter(waiting_since__isnull=False))) | Q(Exists(requests))
-    if kind == StandingKind.PAUSED:
-        return Q(Exists(steps.filter(paused_since__isnull=False)))
-    if kind == StandingKind.CUSTOMER:
-        return Q(Exists(steps.filter(state=StepStatus.FAILED, not_before__isnull=False)))
-    if kind in (StandingKind.DECISION, StandingKind.ANSWER, StandingKind.DELAY):
-        return Q(Exists(steps.filter(state=StepStatus.AWAITING)))
-    if kind == StandingKind.EXTENDED_WAIT:
-        return Q(Exists(steps.filter(extended_waits__gt=0)))
-    return Q()
+        return Q(LookedUp(steps.filter(waiting_since__isnull=False))) | Q(Exists(requests))
+    may_stand_there = _MAY_STAND_AT.get(kind)
+    return Q() if may_stand_there is None else Q(LookedUp(steps.filter(may_stand_there)))

@@ -6,12 +6,11 @@ The language itself is pure (`orders.selectors.desk.query`). Whoever takes a que
 
 from collections.abc import Callable, Iterable, Mapping
 
-from django.contrib.auth.models import User
-
 from orders.business import registry
 from orders.business.kinds import OrderKind
 from orders.engine.branches import declared_name
 from orders.models import AlertGroup, ArchivedOrder, Circuit, StepState, WorkflowDefinition
+from orders.models.permissions import accounts_with
 from orders.selectors.desk.named import MOST_SKUS
 from orders.selectors.desk.query import Condition, Query, QueryError, parse
 from orders.selectors.desk.query_fields import ANYTHING, NO, YES, meant
@@ -21,7 +20,6 @@ NEWEST_STEPS = 400
 """The steps that are looked at for names that no workflow of this release has."""
 MOST_NAMED = 12
 """The names that an error lists."""
-PERMISSIONS = "django.contrib.auth.backends.ModelBackend"
 
 _FINDS_ANYTHING = OrderKind.find_skus.__func__  # type: ignore[attr-defined]
 
@@ -114,8 +112,7 @@ def codes() -> set[str]:
 
 def owners() -> set[str]:
     """The accounts of operators, also of those who have left, since a cause may still be theirs."""
-    people = User.objects.with_perm("orders.view_console", is_active=None, backend=PERMISSIONS)  # type: ignore[arg-type]
-    return set(people.values_list("username", flat=True))
+    return set(accounts_with("orders.view_console").values_list("username", flat=True))
 
 
 def acknowledgers() -> set[str]:

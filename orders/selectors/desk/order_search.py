@@ -18,7 +18,7 @@ from orders.selectors.desk.conditions import ANY_STATE, is_worked_out, standings
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.order_rows import OrderProgress
 from orders.selectors.desk.query_fields import NO, YES
-from orders.selectors.desk.sought import Sought, sought_of
+from orders.selectors.desk.sought import Ids, Sought, sought_of
 from orders.selectors.paging import Position, older_than
 
 MOST_LOOKED_AT = 2_500
@@ -27,7 +27,7 @@ MOST_FOUND = 4_000
 """The most orders that an index may find for the rest of the filter to be checked on them."""
 FIRST_CHUNK = 50
 
-_FOUND = "SELECT unnest(%s::uuid[])"
+_UNNESTED = "SELECT unnest(%s::uuid[])"
 INDEXED = ("state", *conditions.WHEN, "archived")
 """The fields that the index of orders by age answers, without a look at each."""
 
@@ -36,7 +36,7 @@ INDEXED = ("state", *conditions.WHEN, "archived")
 class _Found:
     """The orders that an index has found for a condition."""
 
-    ids: set[UUID]
+    ids: Ids
     sought: Sought
 
 
@@ -63,25 +63,29 @@ class Search:
 
     @cached_property
     def _fewest(self) -> _Found | None:
-        """The fewest orders that the index of a condition finds; None if each finds many. At most three queries for
-        each condition."""
+        """The fewest orders that the index of a condition finds; None if each finds many. One query for each
+        condition."""
         fewest: _Found | None = None
         for each, is_negated in self.sought:
             if is_negated or (ids := each.find(MOST_FOUND)) is None:
                 continue
-            if fewest is None or len(ids) < len(fewest.ids):
+            if fewest is None or ids.number < fewest.ids.number:
                 fewest = _Found(ids, each)
         return fewest
 
     @cached_property
-    def few(self) -> list[Position] | None:
-        """The orders that match, newest first, if an index has found few among which they are. One query more."""
+    def _few(self) -> QuerySet[OrderProcess] | None:
+        """The orders that match, if an index has found few among which they are."""
         if self._fewest is None:
             return None
-        ids = RawSQL(_FOUND, [sorted(self._fewest.ids)])
+        ids = RawSQL(_UNNESTED, [self._fewest.ids.array])
         orders = OrderProcess.objects.filter(self.span, order_id__in=ids, process_state__in=self.states)
-        positions = self._narrowed(orders, "", but=self._fewest.sought).values_list("created_at", "order_id")
-        return sorted((Position(*each) for each in positions), reverse=True)
+        return self._narrowed(orders, "", but=self._fewest.sought)
+
+    @cached_property
+    def _number_of_few(self) -> int:
+        """How many orders match among the few that an index has found. One query."""
+        return 0 if self._few is None else self._few.count()
 
     @cached_property
     def is_looked_at(self) -> bool:
@@ -107,8 +111,8 @@ class Search:
         """How many orders match, up to `most` + 1."""
         if self.is_none:
             return 0
-        if self.few is not None:
-            return min(len(self.few), most + 1)
+        if self._few is not None:
+            return min(self._number_of_few, most + 1)
         matches = 0
         for orders in self._by_state():
             matches += orders.order_by()[: most + 1 - matches].count()
@@ -136,8 +140,8 @@ class Search:
         """The newest that may match, behind a position. Two queries."""
         if self.is_none:
             return Chunk([], None)
-        if self.few is not None:
-            return self._read_few(self.few, behind, size)
+        if self._few is not None:
+            return _read_few(self._few, behind, size)
         floor = self._floor(behind) if self.is_looked_at else None
         of_states = []
         for orders in self._by_state():
@@ -153,12 +157,6 @@ class Search:
         )
         rows = list(merged)
         return Chunk(rows, _position(rows[-1]) if len(rows) == size else floor)
-
-    def _read_few(self, few: Sequence[Position], behind: Position | None, size: int) -> "Chunk":
-        older = [position for position in few if behind is None or position < behind]
-        processes = OrderProcess.objects.in_bulk([position.order_id for position in older[:size]])
-        rows = [processes[order_id] for _, order_id in older[:size] if order_id in processes]
-        return Chunk(rows, older[size - 1] if len(older) > size else None)
 
     def chunks(self, size: int) -> Iterator[list[OrderProcess]]:
         """All orders that may match, newest first, so many at a time, and fewer at first: someone waits for these."""
@@ -202,6 +200,13 @@ class Chunk:
 
     processes: list[OrderProcess]
     behind: Position | None
+
+
+def _read_few(few: QuerySet[OrderProcess], behind: Position | None, size: int) -> Chunk:
+    if behind is not None:
+        few = few.filter(older_than(behind, time="created_at", order_id="order_id"))
+    rows = list(few.order_by("-created_at", "-order_id")[: size + 1])
+    return Chunk(rows[:size], _position(rows[size - 1]) if len(rows) > size else None)
 
 
 def _position(process: OrderProcess) -> Position:
