@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0087_release_of_a_process")]
+    dependencies = [("orders", "0088_superusers_by_index")]
 
     operations = [
         migrations.AddField(

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0091_approval_of_a_pause_of_the_intake")]
+    dependencies = [("orders", "0090_approval_of_a_pause_of_the_intake")]
 
     operations = [
         migrations.CreateModel(
