@@ -21,16 +21,28 @@ SHARE = 100
 """The part of one process's time that the looks may take: while somebody holds a snapshot, a look meets everything that
 was deleted."""
 
+_PROCESS = """
+                         CROSS JOIN LATERAL (
+                               SELECT workflow, version, fingerprint
+                                 FROM orders_orderprocess
+                                WHERE order_id = {row}.order_id
+                               OFFSET 0
+                         ) AS process
+"""
+"""A row's order, looked up by its id."""
 _IS_RUN = """
-                    EXISTS (SELECT 1
-                              FROM running
-                             WHERE running.role = queues.role
-                               AND running.workflow = process.workflow
-                               AND running.version = process.version
-                               AND process.fingerprint IN (running.fingerprint, ''))
+                   EXISTS (SELECT
+                             FROM running
+                            WHERE running.role = queues.role
+                              AND running.workflow = process.workflow
+                              AND running.version = process.version
+                              AND process.fingerprint IN (running.fingerprint, '')
+                           OFFSET 0)
 """
 """Whether a live process of the role runs the order's workflow. Orders on others wait for a release that does."""
 
+# `OFFSET 0` has the server read a queue in its order, and look up the order of each row. With statistics that lag it
+# might otherwise begin with all orders of the workflows that run, and look for each in a queue by reading all of it.
 _FIRST_ROWS = f"""
     WITH live AS MATERIALIZED (
         SELECT role, versions, troubles
@@ -56,7 +68,7 @@ _FIRST_ROWS = f"""
            SELECT (
                   SELECT format('reply %%s to order %%s', reply.id, reply.order_id)
                     FROM orders_agentreply AS reply
-                    JOIN orders_orderprocess AS process USING (order_id)
+                         {_PROCESS.format(row="reply")}
                    WHERE {_IS_RUN}
                    ORDER BY reply.id
                    LIMIT 1
@@ -87,13 +99,14 @@ _FIRST_ROWS = f"""
            SELECT (
                   SELECT format('step %%s of order %%s', step.name, step.order_id)
                     FROM orders_stepstate AS step
-                    JOIN orders_orderprocess AS process USING (order_id)
-                   WHERE step.complete_by < clock_timestamp()
+                         {_PROCESS.format(row="step")}
+                   WHERE step.complete_by < (SELECT clock_timestamp())
                      AND {_IS_RUN}
                    ORDER BY step.complete_by
                    LIMIT 1
                   )
             WHERE role = 'supervisor'
+           OFFSET 0
            ) AS first_rows ON first IS NOT NULL
 """
 

@@ -25,7 +25,14 @@ from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
 from orders.watchdog.queues import QueueWatch
 from tests.support.availability import credit_for
 from tests.support.factories import ago
-from tests.support.plans import OF_PAUSES, full_tables, plans_of, some_leases, some_orders
+from tests.support.plans import (
+    OF_PAUSES,
+    forget_statistics,
+    full_tables,
+    plans_of,
+    some_leases,
+    some_orders,
+)
 from tests.support.workflows import CAKES
 
 pytestmark = pytest.mark.django_db
@@ -167,6 +174,19 @@ def test_the_first_row_of_each_queue_is_found_without_reading_the_others() -> No
         RoleInstance.objects.create(instance=f"{role}:1", role=role, versions=versions)
     (plan,) = plans_of(QueueWatch().look)
     assert plan.scanned_whole == set()
+
+
+@pytest.mark.pattern("O1")
+def test_each_order_of_a_queue_is_looked_up_although_nothing_is_known_of_the_tables() -> None:
+    """Otherwise all orders of the workflows that run were compared with each reply, until the time was up."""
+    versions = [[name, version, workflow.fingerprint] for (name, version), workflow in CAKES.items()]
+    for role in ("scheduler", "supervisor"):
+        RoleInstance.objects.create(instance=f"{role}:1", role=role, versions=versions)
+    forget_statistics()
+    (plan,) = plans_of(QueueWatch().look)
+    reads = [node for node in plan.nodes() if node.get("Relation Name") == "orders_orderprocess"]
+    assert {node["Index Name"] for node in reads} == {"orders_orderprocess_pkey", "process_ready_by_age"}
+    assert all("Index Cond" in node for node in reads if node["Index Name"] == "orders_orderprocess_pkey")
 
 
 def test_free_requests_of_an_agent_are_found_by_priority_without_sorting() -> None:

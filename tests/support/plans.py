@@ -115,6 +115,13 @@ def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
         run(f"TRUNCATE {', '.join(BIG)}, orders_alertgroup CASCADE")
 
 
+def forget_statistics() -> None:
+    """Has the server know no more of the tables than when they were new, until the test's transaction ends."""
+    tables = [list(BIG)]
+    run("DELETE FROM pg_statistic WHERE starelid = ANY(%s::text[]::regclass[])", tables)
+    run("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE oid = ANY(%s::text[]::regclass[])", tables)
+
+
 NO_PLAN = ("SET ", "SAVEPOINT ", "RELEASE ")
 """How statements begin that have no plan."""
 
