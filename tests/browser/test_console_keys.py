@@ -182,7 +182,7 @@ def test_the_query_bar_completes_fields_and_values_by_keys_and_keeps_the_rest(
     page.keyboard.press("Enter")
     expect(bar).to_have_value("age:<90d state:")
     page.keyboard.type("err")
-    expect(options).to_have_text(["error"])
+    expect(options).to_have_text(["error It failed. An operator has to decide what to do."])
     page.keyboard.press("Escape")
     expect(options).to_have_count(0)
     expect(bar).to_have_value("age:<90d state:err")
