@@ -188,7 +188,7 @@ def test_the_query_bar_completes_fields_and_values_by_keys_and_keeps_the_rest(
     expect(bar).to_have_value("age:<90d state:err")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
-    expect(page.locator("#f-q-options [aria-selected=true]")).to_have_text("error")
+    expect(page.locator("#f-q-options [aria-selected=true] code")).to_have_text("error")
     page.keyboard.press("Enter")
     expect(bar).to_have_value("age:<90d state:error ")
     page.set_viewport_size({"width": 390, "height": 800})
