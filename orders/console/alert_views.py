@@ -107,7 +107,7 @@ def _group_page(
 
 def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> dict[str, Any]:
     """Who owns a group, its snooze, what is known about its code, and when it was open before."""
-    own = runbook_of(group.kind, group.code, group.agent)
+    own = runbook_of(group.kind, group.code, group.agent, step=cause.step if cause else "")
     snooze = snooze_of(group, count=cause.open if cause else 0, now=at)
     own_text = own["own_runbook"].text if own["own_runbook"] else ""
     return {

@@ -41,7 +41,7 @@ from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import ApprovalAct, BulkItemState, BulkKind
 from orders.wording.bulk_sums import money_of_action, sums_of, worth_sentence
 from orders.wording.cancelling import cancel_many, refund_sentence
-from orders.wording.runbooks import against_resubmitting, find_runbook
+from orders.wording.runbooks import advice_of, against_resubmitting, find_runbook
 from orders.wording.units import bounded
 
 ACTS = {
@@ -242,7 +242,7 @@ def _against_resubmitting(selection: Selection) -> str:
     if group is None or selection.kind != BulkKind.RESUBMIT:
         return ""
     runbook = find_runbook(kind=group.kind, code=group.code, agent=group.agent)
-    return against_resubmitting(runbook, agent=group.agent)
+    return against_resubmitting(advice_of(runbook, step=""), agent=group.agent)
 
 
 def _needs_approval(selection: Selection) -> bool:

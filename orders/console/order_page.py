@@ -54,7 +54,7 @@ def cause_part(order: ConsoleOrder) -> dict[str, Any]:
         return {}
     fix = last_fix(alerts.group)
     return {
-        **runbook_of(alert.kind, alert.code, alert.agent),
+        **runbook_of(alert.kind, alert.code, alert.agent, step=alert.step),
         "group": alerts.group,
         "fix": fix,
         "fix_words": fix_in_words(fix) if fix else "",

@@ -30,9 +30,9 @@ def resubmission_part(order: ConsoleOrder, *, advice: Advice = Advice.RESUBMIT) 
     if not order.can_edit:
         return part
     step = failed[0] if failed else ""
+    has_more = len(order_fields(facts.workflow)) > 1
     own = editable(facts.workflow, facts.version, step)
-    fields = sorted(order_fields(facts.workflow), key=lambda field: field not in own)
-    return {**part, "edit_does": edit_sentence(fields), "edit_step": step}
+    return {**part, "edit_does": edit_sentence(own, has_more=has_more), "edit_step": step}
 
 
 def resubmissions_part(group_id: int, *, now: datetime) -> dict[str, Any]:

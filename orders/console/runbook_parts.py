@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from orders.business import Advice
 from orders.selectors.desk.runbooks import own_runbook
-from orders.wording.runbooks import against_resubmitting, find_runbook
+from orders.wording.runbooks import advice_of, against_resubmitting, find_runbook
 
 
-def runbook_of(kind: str, code: str, agent: str) -> dict[str, Any]:
+def runbook_of(kind: str, code: str, agent: str, *, step: str = "") -> dict[str, Any]:
     """The text that comes with the product or a business, the act that it advises, and the installation's own text."""
     runbook = find_runbook(kind=kind, code=code, agent=agent)
+    advice = advice_of(runbook, step=step)
     return {
         "runbook": runbook,
         "own_runbook": own_runbook(code),
-        "advice": runbook.advises if runbook else Advice.RESUBMIT,
-        "against_resubmitting": against_resubmitting(runbook, agent=agent),
+        "advice": advice,
+        "against_resubmitting": against_resubmitting(advice, agent=agent),
     }

@@ -3,7 +3,7 @@
 For the overview and the API. Pure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -12,20 +12,13 @@ from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.incidents import ORDER, AtRisk, Incident, IncidentKind
-from orders.vocabulary import AlertKind, BulkKind, CircuitState
+from orders.vocabulary import AlertKind, CircuitState
 from orders.wording.agents import limits_in_words
 from orders.wording.health import Concern, HealthSummary
 from orders.wording.incident_cards import Card, CardLink, impact_in_words
 from orders.wording.pause_cards import PAUSES, pause_card
-from orders.wording.runbooks import OF_A_ROLE, find_runbook
+from orders.wording.runbooks import OF_A_ROLE, advice_of, find_runbook
 from orders.wording.units import counted, duration, number
-
-BULK_ACTS: Mapping[Advice, tuple[BulkKind, str]] = {
-    Advice.RESUBMIT: (BulkKind.RESUBMIT, "Resubmit"),
-    Advice.EDIT: (BulkKind.EDIT, "Edit and resubmit"),
-    Advice.CANCEL: (BulkKind.COMPENSATE, "Cancel"),
-}
-"""What is advised about single orders and can be done to many."""
 
 
 def cards(incidents: Sequence[Incident], health: HealthSummary, *, now: datetime) -> list[Card]:
@@ -195,7 +188,7 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
     where = f" at {group.agent}" if group.agent else ""
     is_cancellation = incident.kind is IncidentKind.CANCELLATION
     what = f"{counted(count, 'cancellation')} failed{where}" if is_cancellation else f"{orders} failed{where}"
-    links = [*_advised_link(alerts, orders), _group_link(alerts)]
+    links = [*_resubmit_links(alerts, orders), _group_link(alerts)]
     if is_cancellation:
         links.append(CardLink(label="Open the cancellations", page="compensation"))
     return Card(
@@ -213,16 +206,14 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
     )
 
 
-def _advised_link(alerts: OpenAlerts, orders: str) -> list[CardLink]:
-    """The act on all orders of a cause that its runbook advises; none if each order has to be looked at."""
+def _resubmit_links(alerts: OpenAlerts, orders: str) -> list[CardLink]:
+    """The way to resubmit the orders of a cause; none if something else is advised, which the page of the cause has."""
     group = alerts.group
     runbook = find_runbook(kind=group.kind, code=group.code, agent=group.agent)
-    advice = runbook.advises if runbook else Advice.RESUBMIT
-    if advice not in BULK_ACTS:
+    if advice_of(runbook, step="") != Advice.RESUBMIT:
         return []
-    kind, label = BULK_ACTS[advice]
-    place = urlencode({"group": group.pk, "upto": alerts.newest, "do": kind})
-    return [CardLink(label=f"{label} {orders}…", page="bulk-new", place=f"?{place}")]
+    place = urlencode({"group": group.pk, "upto": alerts.newest})
+    return [CardLink(label=f"Resubmit {orders}…", page="bulk-new", place=f"?{place}")]
 
 
 def _of_set_aside(incident: Incident, alerts: OpenAlerts) -> Card:

@@ -16,10 +16,13 @@ def resubmit_sentence(steps: Sequence[str], *, is_backward: bool, seconds: int) 
     return f"{what} with the same data, after {seconds} seconds in which you can undo it."
 
 
-def edit_sentence(fields: Sequence[Field]) -> str:
-    """What may be changed before an order is resubmitted, first the field that its failed step asks for."""
+def edit_sentence(fields: Sequence[Field], *, has_more: bool) -> str:
+    """What may be changed before an order is resubmitted: the `fields` that its failed step asks for; the order
+    may have more."""
+    if not fields:
+        return "Change a field of the order first."
     first = fields[0].label.partition(" (")[0].lower()
-    return f"Change the {first}{' or another field' if len(fields) > 1 else ''} first."
+    return f"Change the {first}{' or another field' if has_more else ''} first."
 
 
 def became(resubmission: Resubmission, held_up: Collection[HeldUp]) -> str:

@@ -7,6 +7,7 @@ The general sentences stand once: what happens to an order that has failed, and 
 from collections.abc import Mapping
 
 from orders.business import registry
+from orders.business.editing import editable
 from orders.business.runbooks import Advice, Runbook
 from orders.vocabulary import AlertKind
 from orders.wording.runbooks_of_calls import CALLS
@@ -150,18 +151,29 @@ def find_runbook(*, kind: str, code: str, agent: str) -> Runbook | None:
     return family or BY_KIND.get(kind, None if kind in list(AlertKind) else OF_A_NEWER_RELEASE)
 
 
+REFUSED = "Resubmitting alone helps only if {who} accepts the same data now."
 AGAINST: Mapping[Advice, str] = {
     Advice.RESUBMIT: "",
-    Advice.EDIT: "Resubmitting alone does not help: {who} refuses the same data again.",
+    Advice.EDIT: REFUSED,
     Advice.SETTLE: "Resubmitting alone does not help: first look up at {who} what was done, and settle the step.",
-    Advice.CANCEL: "Resubmitting does not help: {who} refuses the order again.",
+    Advice.CANCEL: REFUSED,
 }
 """Why orders are not just resubmitted, by what is advised instead."""
 
 
-def against_resubmitting(runbook: Runbook | None, *, agent: str) -> str:
-    """Why resubmitting alone does not help; empty if it may."""
-    return AGAINST[runbook.advises if runbook else Advice.RESUBMIT].format(who=agent or "the service")
+def advice_of(runbook: Runbook | None, *, step: str) -> Advice:
+    """The act that is advised about a step. One that asks for nothing that can be edited is cancelled instead."""
+    advice = runbook.advises if runbook else Advice.RESUBMIT
+    if advice != Advice.EDIT or not step:
+        return advice
+    versions = [version for version in registry.workflows().values() if step in version.by_name]
+    can_be_edited = any(editable(version.name, version.version, step) for version in versions)
+    return advice if can_be_edited or not versions else Advice.CANCEL
+
+
+def against_resubmitting(advice: Advice, *, agent: str) -> str:
+    """Why resubmitting alone may not help; empty if it is what is advised."""
+    return AGAINST[advice].format(who=agent or "the service")
 
 
 def advise(*, kind: str, code: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from orders.engine.alerts import close_alerts, open_outage
-from orders.models import AlertGroup, BulkAction, Circuit, OrderProcess, StepState
+from orders.models import Alert, AlertGroup, BulkAction, Circuit, OrderProcess, StepState
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.order_acts import resubmit
 from tests.support.desk import OLGA, failed_orders
@@ -82,7 +82,7 @@ def test_the_black_button_of_a_cause_is_what_its_runbook_advises(olga: Client) -
     at = f"/console/alerts/{group.pk}/"
     page = olga.get(at).content.decode()
     assert main_buttons(page)[0] == "Edit and resubmit 2 orders…"
-    warning = "Resubmitting alone does not help: carrier refuses the same data again."
+    warning = "Resubmitting alone helps only if carrier accepts the same data now."
     assert warning in text_of(olga.get(at)) and "Resubmit 2 orders" in text_of(olga.get(at))
     preview = olga.get(f"/console/bulk/new/?group={group.pk}")
     assert warning in text_of(preview) and "One order is tried first." in text_of(preview)
@@ -91,7 +91,16 @@ def test_the_black_button_of_a_cause_is_what_its_runbook_advises(olga: Client) -
     page = olga.get(f"/console/orders/{order.pk}/").content.decode()
     assert main_buttons(page)[0] == "Edit and resubmit…"
     card = text_of(olga.get("/console/"))
-    assert "Edit and resubmit 2 orders…" in card and " Resubmit 2 orders…" not in card
+    assert "2 orders failed at carrier" in card and "Resubmit 2 orders…" not in card
+
+
+def test_what_a_service_refuses_and_nobody_can_edit_is_better_cancelled(olga: Client) -> None:
+    order = in_error()
+    close_alerts([order.pk], by="tests", resolution="replaced")
+    alert = open_alert(order.pk, code="refused")
+    Alert.objects.filter(pk=alert.pk).update(step="reserve-stock")
+    buttons = main_buttons(olga.get(f"/console/alerts/{alert.group_id}/").content.decode())
+    assert buttons[0].startswith("Cancel 1 order")
 
 
 def test_a_cause_that_a_resubmission_helps_against_says_so(olga: Client) -> None:
@@ -99,7 +108,7 @@ def test_a_cause_that_a_resubmission_helps_against_says_so(olga: Client) -> None
     (group,) = AlertGroup.objects.all()
     answer = olga.get(f"/console/alerts/{group.pk}/")
     assert main_buttons(answer.content.decode())[0] == "Resubmit 2 orders"
-    assert "alone does not help" not in text_of(answer)
+    assert "helps only if" not in text_of(answer)
 
 
 def test_a_cause_whose_orders_wait_for_an_agent_that_is_down_is_not_called_over(olga: Client) -> None:
