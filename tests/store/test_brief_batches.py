@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import InterfaceError, connection, transaction
@@ -10,6 +11,7 @@ from django.db.utils import DatabaseError
 
 from orders.engine.runtime.brief_batches import LONGEST, Chunk, Pace, brief_transaction, in_batches
 from orders.engine.runtime.sql import fetch, run
+from tests.support.log_lines import written_lines
 from tests.support.two_sessions import Session
 from tests.support.wait import until
 
@@ -125,6 +127,17 @@ def test_a_row_that_is_always_too_slow_is_left_behind_and_the_others_are_not(
     walk = in_batches(choose=choose, work=work, start=0, pace=Pace(size=10, largest=10), seconds=60)
     assert (walk.left_behind, walk.after) == (1, None)
     assert done() == [number for number in range(1, 41) if number != 7]
+
+
+def test_an_order_that_is_left_behind_is_named_in_the_log() -> None:
+    order_id = UUID(int=7)
+
+    def wait_too_long(_: Sequence[UUID]) -> int:
+        return run("SELECT pg_sleep(30)")
+
+    with written_lines() as lines:
+        in_batches(choose=lambda *_: Chunk(keys=[order_id], last=None), work=wait_too_long, start=UUID(int=0))
+    assert [f"order_id={order_id}" in line for line in lines if "left behind" in line] == [True]
 
 
 def test_a_timer_that_runs_out_at_the_end_of_a_batch_may_close_the_connection_under_the_next_choice(
