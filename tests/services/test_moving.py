@@ -10,7 +10,7 @@ from orders.models import AgentRequest, AuditEntry, Event, StepState, WorkflowDe
 from orders.services.operators.moving import CannotMoveError, Hindrance, move_orders, preview
 from orders.services.order_changes import compensate_order, resubmit_order
 from tests.services.moved_orders import JOURNEY, OLGA, bakery, let_it_end, move, reasons, versions_of
-from tests.support import invariants, replay
+from tests.support import histories, invariants, replay
 from tests.support.factories import ago, ahead, make_alert, make_reply, step_of
 from tests.support.roles import (
     a_scheduler,
@@ -191,8 +191,8 @@ def test_the_history_of_a_moved_order_adds_up() -> None:
     assert move().movable == 1
     assert let_it_end(order) == "processed"
     invariants.events_give_the_state([order.pk])
-    invariants.predecessors_first([order.pk], NEW)
-    invariants.attempts_only_grow([order.pk])
+    histories.predecessors_first([order.pk], NEW)
+    histories.attempts_only_grow([order.pk])
     assert replay.stored([order.pk])[order.pk].steps.keys() == NEW.by_name.keys()
 
 

@@ -13,7 +13,7 @@ from orders.engine import alerts
 from orders.engine.alerts import NewAlert
 from orders.engine.runtime.sql import database_now
 from orders.models import Circuit, Event, LeaderLease, OrderProcess
-from tests.support import invariants
+from tests.support import histories, invariants
 from tests.support.factories import make_order, make_request, step_of
 from tests.support.invariants import FORWARD, Limits
 from tests.support.system import database_url
@@ -87,10 +87,10 @@ def test_i2_reports_effects_that_are_duplicate_missing_left_over_or_foreign() ->
 def test_i3_reports_a_step_that_ran_before_a_step_it_depends_on() -> None:
     order = make_order()
     happened(order, ("step_started", FIRST, 1))
-    invariants.predecessors_first(ids(order), CAKE)
+    histories.predecessors_first(ids(order), CAKE)
     happened(order, ("step_started", LATER.name, 1))
     with pytest.raises(AssertionError, match="I3"):
-        invariants.predecessors_first(ids(order), CAKE)
+        histories.predecessors_first(ids(order), CAKE)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_i4_reports_an_attempt_out_of_order_or_answered_late_or_twice(events: li
     order = make_order()
     happened(order, *events)
     with pytest.raises(AssertionError, match="I4"):
-        invariants.attempts_only_grow(ids(order))
+        histories.attempts_only_grow(ids(order))
 
 
 def test_i5_reports_two_instances_that_make_the_same_transition() -> None:
@@ -193,10 +193,10 @@ def test_i10_reports_a_step_compensated_before_a_step_that_came_after_it() -> No
     order = make_order()
     before = LATER.after[0]
     happened(order, ("step_completed", before, 1), ("step_completed", LATER.name, 1))
-    invariants.compensated_in_reverse(ids(order), CAKE)
+    histories.compensated_in_reverse(ids(order), CAKE)
     happened(order, ("compensation_started", before, 2))
     with pytest.raises(AssertionError, match="I10"):
-        invariants.compensated_in_reverse(ids(order), CAKE)
+        histories.compensated_in_reverse(ids(order), CAKE)
 
 
 def test_i11_reports_an_order_that_took_too_long() -> None:

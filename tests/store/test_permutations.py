@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orders.models import AgentRequest, Alert, OrderProcess
-from tests.support import invariants
+from tests.support import histories, invariants
 from tests.support.factories import ago
 from tests.support.rivals import (
     BOUND,
@@ -271,9 +271,9 @@ def interleave(
 def check_history(order: OrderProcess) -> None:
     """The invariants that an order's history and rows must keep."""
     ids = [order.order_id]
-    invariants.predecessors_first(ids, CAKE)
-    invariants.attempts_only_grow(ids)
-    invariants.compensated_in_reverse(ids, CAKE)
+    histories.predecessors_first(ids, CAKE)
+    histories.attempts_only_grow(ids)
+    histories.compensated_in_reverse(ids, CAKE)
     invariants.one_instance_per_transition(ids)
     invariants.every_error_has_one_alert()
     assert not AgentRequest.objects.exists()

@@ -1,77 +1,29 @@
 """What customers read of an order of any kind: from its steps and its kind's words alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
-from uuid import UUID
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from babel import Locale
-from django.utils.functional import lazystr
 from pytest_django import Settings
 
 from orders.business import (
-    Charge,
-    ChargeWords,
-    Compensation,
     CustomerWords,
-    Decision,
-    Environment,
-    OutsideEvent,
     Situation,
-    SituationWords,
     StageWords,
-    Step,
-    Workflow,
     registry,
 )
 from orders.business.words import GENERAL_SITUATIONS, GENERAL_WAITS
 from orders.engine.errors import WorkflowError
-from orders.fields.money import Money
-from orders.selectors.customer_order import CustomerOrder, CustomerStep, customer_step
+from orders.selectors.customer_order import customer_step
 from orders.selectors.tracked_orders import Occurrence, TrackedOrder
-from orders.vocabulary import Reason, WaitKind
-from orders.wording.customers.progress import Progress, progress
+from orders.vocabulary import WaitKind
+from orders.wording.customers.progress import progress
 from orders.wording.customers.situations import TONES, listed_status
-from tests.support.businesses import Bakery, Oven, business
-
-PLACED = datetime(2026, 11, 20, 12, tzinfo=UTC)
-MIX = replace(Bakery.step, reserves_value=True)
-BAKE = replace(
-    Bakery.step, name="bake", after=("mix",), needs=("mix",), takes_value=True, is_point_of_no_return=True
-)
-TASTE = Step(name="taste", waits_for=Decision(), after=("bake",), compensation=Compensation.NONE)
-FLOUR = Step(
-    name="more-flour", waits_for=OutsideEvent(within=60), after=("mix",), compensation=Compensation.NONE
-)
-WORDS = CustomerWords(
-    stages=(
-        StageWords(title=lazystr("In the oven"), steps=("mix", "bake")),
-        StageWords(title="Tasted", steps=("taste",)),
-    ),
-    situations={
-        Situation.COMPLETE: SituationWords(status="Baked", headline=lazystr("Enjoy your cake."), sentence="")
-    },
-    retries={"bake": "The oven was cold."},
-    waits={"taste": "Our taster has it."},
-    reasons={Reason.DECIDED: "It did not taste right."},
-    charges={
-        Charge.CHARGED: ChargeWords(stage="{amount} back", promise="Soon {amount}.", result="{amount}!")
-    },
-    placed="We have your recipe",
-    cancelled="Eaten by us",
-)
-
-
-class Cakes(Bakery):
-    """Cakes, whose customers read what a test declares."""
-
-    steps: ClassVar[Sequence[Step]] = (MIX, FLOUR, BAKE, TASTE)
-
-    @classmethod
-    def versions(cls, environment: Environment) -> Sequence[Workflow]:
-        return [Workflow(name="bake", version=2, steps=tuple(cls.steps))]
+from tests.support.businesses import Oven, business
+from tests.unit.customer_cakes import ALL, AWAITED, PLACED, WORDS, Cakes, order, read, stages, step
 
 
 @pytest.fixture(autouse=True)
@@ -83,44 +35,6 @@ def bakery(settings: Settings) -> Iterator[None]:
 @pytest.fixture
 def own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cakes, "customer_words", WORDS)
-
-
-def step(name: str, state: str = "not_started", **fields: Any) -> CustomerStep:
-    """A step; one that has begun is in its first attempt, and one that has ended did so ten seconds after the start."""
-    has_ended = state in ("completed", "compensated")
-    values: dict[str, Any] = {
-        "attempts": 0 if state in ("not_started", "skipped") else 1,
-        "completed_at": PLACED + timedelta(seconds=10) if has_ended else None,
-        **dict.fromkeys(("complete_by", "started_at", "not_before", "error")),
-    }
-    return CustomerStep(**{"name": name, "state": state, **values, **fields})
-
-
-def order(*steps: CustomerStep, state: str = "processing", **fields: Any) -> CustomerOrder:
-    values = {"total": Money(amount=900, currency="EUR"), "goal": "complete", "workflow_version": 2}
-    return CustomerOrder(
-        id=UUID(int=0), workflow="bake", subject="", title="", version="1", state=state, steps=steps, lines=(),
-        placed_at=PLACED, updated_at=PLACED, **{**values, **fields},
-    )  # fmt: skip
-
-
-def read(
-    view: CustomerOrder, *, after: float = 60, usual: float | None = None, **happened: dict[str, Any]
-) -> Progress:
-    """What the customer reads after so many seconds. `happened` has the details of events of the order."""
-    occurrences = {
-        (kind, ""): Occurrence(at=PLACED, attempt=0, detail=detail) for kind, detail in happened.items()
-    }
-    tracked = TrackedOrder(order=view, email="", data={}, occurrences=occurrences)
-    return progress(tracked, now=PLACED + timedelta(seconds=after), locale=Locale("en"), usual=usual)
-
-
-def stages(view: CustomerOrder, **happened: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(stage.title, stage.state) for stage in read(view, **happened).stages]
-
-
-AWAITED = {"awaits": WaitKind.DECISION}
-ALL = [step(name, "completed") for name in ("mix", "more-flour", "bake", "taste")]
 
 
 def test_a_kind_without_words_has_general_ones_and_shows_each_step_by_its_name() -> None:
@@ -273,68 +187,6 @@ def test_an_order_can_be_cancelled_until_the_point_of_no_return_also_of_a_versio
     assert read(order(step("mix", "completed"), step("bake"), workflow_version=version)).may_cancel
     late = order(step("mix", "completed"), step("bake", "running"), workflow_version=version)
     assert not read(late).may_cancel
-
-
-def cancelled(*steps: CustomerStep, **fields: Any) -> CustomerOrder:
-    return order(*steps, **{"goal": "compensate", "state": "compensated", **fields})
-
-
-CHARGES = {
-    "taken": ([step("mix", "compensated"), step("bake", "compensated")], "€9.00 refunded"),
-    "perhaps taken": (
-        [step("mix", "compensated"), step("bake", "compensated", completed_at=None)],
-        "€9.00 refunded if it was taken",
-    ),
-    "reserved": ([step("mix", "compensated"), step("bake")], "€9.00 released, nothing charged"),
-    "declined": (
-        [step("mix", "failed", error={"code": "no", "waits_for": "customer"}), step("bake")],
-        "Nothing charged",
-    ),
-    "declined when it was to be taken": (
-        [step("bake", "failed", error={"code": "no", "waits_for": "customer"})],
-        "Nothing charged",
-    ),
-    "not begun": ([step("mix"), step("bake")], "Nothing charged"),
-}
-
-
-@pytest.mark.parametrize("name", CHARGES)
-@pytest.mark.parametrize("version", [2, 1])
-def test_what_became_of_the_money_follows_from_what_the_steps_do_with_it(name: str, version: int) -> None:
-    steps, title = CHARGES[name]
-    assert stages(cancelled(*steps, workflow_version=version), compensation_requested={})[2] == (
-        title,
-        "done",
-    )
-
-
-@pytest.mark.usefixtures("own_words")
-def test_a_cancelled_order_says_why_and_gives_back_in_its_kinds_words() -> None:
-    steps = (step("mix", "compensated"), step("bake", "compensated"))
-    done = read(cancelled(*steps), compensation_requested={"why": "decided"})
-    assert done.sentences == ["It did not taste right.", "€9.00!"]
-    assert [stage.title for stage in done.stages[1:]] == ["Cancelled by us", "€9.00 back", "Eaten by us"]
-    going = read(cancelled(*steps, state="processing"), compensation_requested={"why": "customer_cancelled"})
-    assert going.sentences == ["You cancelled it.", "Soon €9.00.", "There’s nothing you need to do."]
-    other = read(cancelled(*steps), compensation_requested={"why": "the oven broke"})
-    assert other.sentences[0] == "We couldn’t fulfil it, and we’re sorry."
-
-
-def test_nothing_is_said_of_money_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    free = cancelled(step("mix", "compensating"), state="processing", total=None)
-    expected = [
-        ("We have your order", "done"),
-        ("Cancelled by us", "done"),
-        ("Everything is cancelled", "now"),
-    ]
-    assert stages(free) == expected
-    assert read(free).sentences == [
-        "We couldn’t fulfil it, and we’re sorry.",
-        "There’s nothing you need to do.",
-    ]
-    monkeypatch.setattr(Cakes, "steps", (Bakery.step,))
-    registry.forget()
-    assert stages(cancelled(step("mix", "compensating"), state="processing")) == expected
 
 
 def test_an_order_is_late_after_its_promise_and_never_without_one() -> None:

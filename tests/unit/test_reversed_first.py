@@ -14,8 +14,8 @@ from orders.vocabulary import EventKind, WaitingFor
 from orders.wording.customers.situations import listed_status, situation_of
 from orders.wording.events import event_sentence
 from orders.wording.standings import sentence, summary
+from tests.unit import customer_cakes as customers
 from tests.unit import test_comparison as comparison
-from tests.unit import test_customer_words as customers
 from tests.unit.timelines import START, at, event, lane, step, stretches
 
 LIMITS = RetryLimits(forward=3, backward=6)

@@ -102,6 +102,7 @@ def test_an_order_that_is_being_cancelled_gives_back_no_more(desk: Desk) -> None
     order = an_order(TastedCakes, 3_900, DONE)
     OrderProcess.objects.filter(pk=order.pk).update(goal="compensate")
     preview = text_of(desk("operator").get(f"/console/bulk/new/?orders={order.pk}&do=compensate"))
+    assert all(f">{act} orders</a>" in preview for act in ("Resubmit", "Cancel", "Edit"))
     assert "Cancel 1 order </button>" in preview
     assert "refund" not in preview
 

@@ -17,7 +17,8 @@ from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, SLOWEST
 from orders.vocabulary import BulkItemState, BulkKind
 from orders.wording.state_labels import BULK_KINDS
 
-KINDS = tuple(BULK_KINDS.items())
+KINDS = tuple((kind, f"{act} orders") for kind, act in BULK_KINDS.items())
+"""The kinds, each as an act on orders: "Cancel orders"."""
 
 
 class OrderIds(forms.Field):

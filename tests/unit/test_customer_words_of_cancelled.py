@@ -1,0 +1,85 @@
+"""What customers read of a cancelled order: why it was, and what became of the money."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from orders.business import registry
+from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from tests.support.businesses import Bakery, Oven, business
+from tests.unit.customer_cakes import WORDS, Cakes, order, read, stages, step
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Settings) -> Iterator[None]:
+    with business(settings, kinds=[Cakes], agents=[Oven()]):
+        yield
+
+
+@pytest.fixture
+def own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cakes, "customer_words", WORDS)
+
+
+def cancelled(*steps: CustomerStep, **fields: Any) -> CustomerOrder:
+    return order(*steps, **{"goal": "compensate", "state": "compensated", **fields})
+
+
+CHARGES = {
+    "taken": ([step("mix", "compensated"), step("bake", "compensated")], "€9.00 refunded"),
+    "perhaps taken": (
+        [step("mix", "compensated"), step("bake", "compensated", completed_at=None)],
+        "€9.00 refunded if it was taken",
+    ),
+    "reserved": ([step("mix", "compensated"), step("bake")], "€9.00 released, nothing charged"),
+    "declined": (
+        [step("mix", "failed", error={"code": "no", "waits_for": "customer"}), step("bake")],
+        "Nothing charged",
+    ),
+    "declined when it was to be taken": (
+        [step("bake", "failed", error={"code": "no", "waits_for": "customer"})],
+        "Nothing charged",
+    ),
+    "not begun": ([step("mix"), step("bake")], "Nothing charged"),
+}
+
+
+@pytest.mark.parametrize("name", CHARGES)
+@pytest.mark.parametrize("version", [2, 1])
+def test_what_became_of_the_money_follows_from_what_the_steps_do_with_it(name: str, version: int) -> None:
+    steps, title = CHARGES[name]
+    assert stages(cancelled(*steps, workflow_version=version), compensation_requested={})[2] == (
+        title,
+        "done",
+    )
+
+
+@pytest.mark.usefixtures("own_words")
+def test_a_cancelled_order_says_why_and_gives_back_in_its_kinds_words() -> None:
+    steps = (step("mix", "compensated"), step("bake", "compensated"))
+    done = read(cancelled(*steps), compensation_requested={"why": "decided"})
+    assert done.sentences == ["It did not taste right.", "€9.00!"]
+    assert [stage.title for stage in done.stages[1:]] == ["Cancelled by us", "€9.00 back", "Eaten by us"]
+    going = read(cancelled(*steps, state="processing"), compensation_requested={"why": "customer_cancelled"})
+    assert going.sentences == ["You cancelled it.", "Soon €9.00.", "There’s nothing you need to do."]
+    other = read(cancelled(*steps), compensation_requested={"why": "the oven broke"})
+    assert other.sentences[0] == "We couldn’t fulfil it, and we’re sorry."
+
+
+def test_nothing_is_said_of_money_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = cancelled(step("mix", "compensating"), state="processing", total=None)
+    expected = [
+        ("We have your order", "done"),
+        ("Cancelled by us", "done"),
+        ("Everything is cancelled", "now"),
+    ]
+    assert stages(free) == expected
+    assert read(free).sentences == [
+        "We couldn’t fulfil it, and we’re sorry.",
+        "There’s nothing you need to do.",
+    ]
+    monkeypatch.setattr(Cakes, "steps", (Bakery.step,))
+    registry.forget()
+    assert stages(cancelled(step("mix", "compensating"), state="processing")) == expected
