@@ -108,8 +108,8 @@ def test_the_failing_step_says_what_was_answered_and_has_the_whole_answer(desk: 
     record(order.pk, "call_failed", 49, 2, exchange={**EXCHANGE, "body": body}, **failed)
     words = alert_part(desk, order)
     assert "no_route · create-shipment (carrier)" in words
-    assert "carrier answered HTTP 422 : &lt;script&gt;alert(1)&lt;/script&gt; The whole answer" in words
-    assert "The whole answer Answer HTTP 422" in words
+    assert "carrier answered HTTP 422 : &lt;script&gt;alert(1)&lt;/script&gt; Whole answer" in words
+    assert "Whole answer Answer HTTP 422" in words
     assert "&quot;where&quot;: [ &quot;&lt;b&gt;&quot;, 7 ] } Retry-After 30" in words
     assert "earlier" not in words
 
@@ -125,4 +125,4 @@ def test_a_failure_without_an_answer_says_nothing_of_one(desk: Desk) -> None:
     order = in_error(attempt=2)
     record(order.pk, "call_failed", 49, 2, code="no_route", message="no", **{"try": 1})
     words = alert_part(desk, order)
-    assert "answered" not in words and "The whole answer" not in words
+    assert "answered" not in words and "Whole answer" not in words
