@@ -113,6 +113,11 @@ def test_nothing_in_a_table_is_covered_or_broken(
         assert page.locator(table).evaluate(OVERLAPS) == [], path
         assert not scrolls(page, ".table__wrap"), path
         assert page.locator(table).evaluate(BROKEN) == [], path
+        if width < 640 and table == "table.orders":
+            heights = page.locator(f"{table} tbody tr").evaluate_all(
+                "rows => rows.map(row => row.offsetHeight)"
+            )
+            assert max(heights) <= 844 / 5, (path, heights)  # five rows on a screen
 
 
 def test_a_narrow_window_has_the_pages_behind_a_button_that_keys_open_and_close(
