@@ -31,6 +31,7 @@ from orders.selectors.desk import (
     search,
     set_aside,
     supervisor,
+    workflows,
 )
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.gauges import read_gauges
@@ -113,6 +114,23 @@ def test_what_will_be_late_is_found_by_the_queue_alone() -> None:
         plans = plans_of(partial(read, waited_for, now=now))
         assert len(plans) == 1
         assert plans[0].scanned_whole & HOT == set()
+
+
+def test_the_workflow_looks_at_the_newest_orders_in_error_however_many_there_are() -> None:
+    run(
+        "UPDATE orders_orderprocess SET process_state = 'error' WHERE process_state = 'processed' AND priority < 3"
+    )
+    run(
+        """
+        UPDATE orders_stepstate SET state = 'failed', outcome = 'refused'
+         WHERE name = 'bake' AND state = 'completed' AND priority < 3
+        """
+    )
+    run("ANALYZE orders_orderprocess, orders_stepstate")
+    for read in (workflows.graphs, funnel.orders_at_steps):
+        for plan in plans_of(partial(read, now=database_now())):
+            assert plan.scanned_whole & HOT == set()
+            assert "step_failed" not in plan.indexes
 
 
 def test_the_figures_of_a_minute_are_read_by_indexes() -> None:

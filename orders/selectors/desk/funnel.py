@@ -70,7 +70,10 @@ def _here(now: datetime) -> Mapping[tuple[str, int, str], tuple[int, float, floa
             SELECT s.order_id, s.name, s.started_at, true
               FROM (SELECT order_id FROM orders_orderprocess WHERE process_state = 'error'
                      ORDER BY created_at DESC LIMIT %(most)s) AS wrong
-              JOIN orders_stepstate AS s ON s.order_id = wrong.order_id AND s.state = 'failed'
+             CROSS JOIN LATERAL (
+                   SELECT order_id, name, started_at FROM orders_stepstate
+                    WHERE order_id = wrong.order_id AND state = 'failed'
+                   OFFSET 0) AS s  -- order by order, rather than all that have failed
         ), of_order AS (
             SELECT order_id, split_part(name, ':', 1) AS step, min(since) AS since, bool_or(failed) AS failed
               FROM at GROUP BY 1, 2

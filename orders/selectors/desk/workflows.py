@@ -174,7 +174,11 @@ def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
             SELECT s.order_id, s.name, 'failed'
               FROM (SELECT order_id FROM orders_orderprocess WHERE process_state = 'error'
                      ORDER BY created_at DESC LIMIT %(most)s) AS wrong
-              JOIN orders_stepstate AS s ON s.order_id = wrong.order_id AND s.state = 'failed')
+             CROSS JOIN LATERAL (
+                   SELECT order_id, name FROM orders_stepstate
+                    WHERE order_id = wrong.order_id AND state = 'failed'
+                   OFFSET 0) AS s  -- order by order, rather than all that have failed
+        )
         SELECT p.workflow, p.version, split_part(at.name, ':', 1), at.what, count(DISTINCT p.order_id)
           FROM at JOIN orders_orderprocess AS p ON p.order_id = at.order_id
          GROUP BY 1, 2, 3, 4
