@@ -10,8 +10,8 @@ def accounts_with(permission: str) -> QuerySet[User]:
     Django's `with_perm` finds the same, but looks at each account.
     """
     app, _, code = permission.partition(".")
-    given = Permission.objects.filter(content_type__app_label=app, codename=code).values("pk")
-    own = User.user_permissions.through.objects.filter(permission__in=given).values("user_id")
-    of_groups = User.groups.through.objects.filter(group__permissions__in=given).values("user_id")
+    permissions = Permission.objects.filter(content_type__app_label=app, codename=code).values("pk")
+    own = User.user_permissions.through.objects.filter(permission__in=permissions).values("user_id")
+    of_groups = User.groups.through.objects.filter(group__permissions__in=permissions).values("user_id")
     superusers = User.objects.filter(is_superuser=True).values("pk")
     return User.objects.filter(pk__in=superusers.union(own, of_groups, all=True))

@@ -17,7 +17,6 @@ from django.db.models.functions import Lower
 
 from orders.business import registry
 from orders.engine.runtime.sql import fetch
-from orders.engine.runtime.statements import array
 from orders.models import ArchivedOrder, CustomerTerm, Order, OrderLine
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.looked_up import LookedUp
@@ -84,7 +83,9 @@ class Sought:
         index."""
         if self.many:
             return None
-        parts: list[tuple[str, tuple[Any, ...]]] = [(_UNNESTED, (array(self.ids),))] if self.ids else []
+        parts: list[tuple[str, tuple[Any, ...]]] = (
+            [(_UNNESTED, (text_array(map(str, self.ids)),))] if self.ids else []
+        )
         if self.emails:
             parts.append((_OF_EMAILS, (text_array(self.emails), most + 1, most + 1)))
         if self.about is not None:
