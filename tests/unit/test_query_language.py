@@ -161,6 +161,8 @@ def test_numbers_are_ranges(text: str, numbers: tuple[int | None, int | None]) -
         (">200", Amounts(20_001, None)),
         ("39,5", Amounts(3_950, 3_950)),
         ("200..300EUR", Amounts(20_000, 30_000, "EUR")),
+        ("200..300JPY", Amounts(200, 300, "JPY")),
+        ("JPY200..", Amounts(200, None, "JPY")),
         ("<=€39.00", Amounts(None, 3_900, "EUR")),
         (">JPY1000", Amounts(1_001, None, "JPY")),
     ],

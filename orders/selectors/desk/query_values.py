@@ -58,26 +58,19 @@ def read_numbers(text: str) -> Range:
 def read_amounts(text: str) -> Amounts:
     """Reads the same of amounts of money, each with or without a currency: >200, 39.00, 200..300EUR, €39,00.
 
-    Without a currency an amount has two decimals, and any currency will do.
+    Without a currency an amount has two decimals, and any currency will do. That of one end is that of both.
     """
-    currencies: set[str] = set()
-
-    def amount(part: str) -> int:
-        minor, currency = _amount(part)
-        if currency:
-            currencies.add(currency)
-        return minor
-
-    low, high = _bounds(text, amount)
+    currencies = {_amount(part)[1] for part in text.lstrip("<>=").split("..") if part} - {""}
     if len(currencies) > 1:
         raise BadValueError("Both ends of a range have the same currency.")
-    return Amounts(low, high, "".join(currencies))
+    currency = "".join(currencies)
+    low, high = _bounds(text, lambda part: _amount(part, currency)[0])
+    return Amounts(low, high, currency)
 
 
 def amount_in_words(text: str, currency: str = "") -> str:
     """An amount as the console writes it: "€30.00" for 30EUR, or 30 of this currency, and "30.00" for 30 of any."""
-    minor, own = _amount(text)
-    currency = own or currency
+    minor, currency = _amount(text, currency)
     if not currency:
         return f"{minor / 100:,.2f}"
     price = Money(amount=minor, currency=currency)
@@ -140,13 +133,14 @@ def _bounds(text: str, read: "type[int] | object") -> tuple[int | None, int | No
     return number, number
 
 
-def _amount(text: str) -> tuple[int, str]:
+def _amount(text: str, currency: str = "") -> tuple[int, str]:
+    """An amount in minor units, and its currency: its own, or else the given one."""
     whole = _CURRENCY.fullmatch(text)
     figures = _AMOUNT.fullmatch(whole[2]) if whole else None
     if whole is None or figures is None or (whole[1] and whole[3]):
         raise BadValueError("Enter an amount, as in 39.00, >200, 200..300 or >200EUR.")
     sign = whole[1] or whole[3] or ""
-    currency = _SIGNS.get(sign, sign.upper())
+    currency = _SIGNS.get(sign, sign.upper()) or currency
     digits = _precision(currency) if currency else 2
     cents = figures[2] or ""
     if len(cents) > digits:
