@@ -51,7 +51,7 @@ def test_of_two_people_who_take_a_cause_at_once_one_has_it_and_the_other_is_told
     owner = group_of().owner_name
     lost = results[1 if owner == "anna" else 0]
     assert sorted(result.status.value for result in results) == ["done", "refused"]
-    assert lost.message.startswith(f"{owner} got it ")
+    assert lost.message.startswith(f"Given to {owner} ")
     assert list(AuditEntry.objects.filter(act="take").order_by("id").values_list("allowed", flat=True)) == [
         True,
         False,
@@ -66,7 +66,7 @@ def test_a_cause_is_handed_over_only_from_the_owner_that_was_seen(anna: User) ->
     assert causes.assign(group_id=number, actor=ANNA, owner="bert").status is ResultStatus.DONE
     late = causes.assign(group_id=number, actor=ANNA, owner="anna", expected="")
     assert (late.status, group_of().owner_name) == (ResultStatus.REFUSED, "bert")
-    assert "bert got it" in late.message
+    assert "Given to bert" in late.message
     assert counts(anna) == {"all": 1, "mine": 0, "nobodys": 0, "snoozed": 0}
     assert causes.assign(group_id=number, actor=BERT, owner="", expected="bert").status is ResultStatus.DONE
     assert counts(anna)["nobodys"] == 1

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from structlog.contextvars import clear_contextvars
 from uuid_utils.compat import uuid7
 
 from orders.models import OutgoingMessage
@@ -18,6 +19,12 @@ from tests.support.ports import free_ports
 
 pytestmark = pytest.mark.django_db(transaction=True)
 log = logging.getLogger("a.library")
+
+
+@pytest.fixture(autouse=True)
+def no_context() -> None:
+    """What an earlier test of this worker has bound, as a request does until its end, is bound no longer."""
+    clear_contextvars()
 
 
 def about(lines: Sequence[str], text: str) -> list[str]:

@@ -132,7 +132,7 @@ def test_each_process_shows_what_it_holds_and_each_role_what_waits_for_it() -> N
     ]
     text = text_of_page()
     assert "1 request, 12 of 200 calls under way" in text
-    assert "the supervisor&#x27;s lease" in text
+    assert "the supervisor’s lease" in text
     assert "1 order waits to go on, the oldest for 1 h 1 min." in text
     assert "1 request waits, the oldest for 1 min 1" in text
     assert "No order is overdue." in text and "No reply waits." in text

@@ -57,7 +57,7 @@ def test_the_values_of_a_state_and_a_standing_are_explained(vera: Client) -> Non
     assert answer["words"] == [word]
     assert answer["about"][word].startswith(about)
     assert vera.get(WORDS, {"field": "agent", "word": "paym"}).json()["about"] == {}
-    page = vera.get("/console/orders/").content.decode()
+    page = " ".join(vera.get("/console/orders/").content.decode().split())
     assert f'<option value="standing:{word}" data-help="that stand here" label="{about}' in page
 
 
