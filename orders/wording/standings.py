@@ -55,6 +55,7 @@ _SENTENCES_OF_REVERSALS: Mapping[str, str] = {
 """What differs for an order of which a step is reversed before it is done anew."""
 
 
+_BEING_CANCELLED = "It is being cancelled."
 _OF_AN_AGENT = (StandingKind.EXTENDED_WAIT, StandingKind.AGENT, StandingKind.SETTLING)
 
 
@@ -68,6 +69,8 @@ def sentence(standing: Standing) -> str:
     text = _SENTENCES[standing.kind]
     if standing.is_reversed_first:
         text = _SENTENCES_OF_REVERSALS.get(standing.kind, text)
+    elif standing.compensating and standing.kind is StandingKind.RUNNING:
+        text = _BEING_CANCELLED
     if not standing.on:
         text = text.replace(" at {agent}", "").replace(" about {agent}", "").replace(" to {agent}", "")
     then = (

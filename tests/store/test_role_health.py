@@ -19,6 +19,12 @@ pytestmark = pytest.mark.django_db
 BROKEN = Trouble(AlertKind.RELEASE, "scheduler", "KeyError", "the scheduler has stopped: KeyError: 'frost'")
 
 
+@pytest.fixture(autouse=True)
+def nobody() -> None:
+    """No process is listed: one that an earlier test killed may have left its row behind."""
+    RoleInstance.objects.all().delete()
+
+
 class Process:
     """A process of the scheduler, with a clock of its own."""
 

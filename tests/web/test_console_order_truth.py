@@ -181,6 +181,27 @@ def test_a_cancellation_under_way_does_not_say_that_it_begins_later(desk: Desk) 
     assert "being cancelled in" not in words
 
 
+def test_a_cancellation_under_way_does_not_read_like_an_order_that_is_processed(desk: Desk) -> None:
+    step = {
+        "state": "compensating",
+        "attempt": 2,
+        "outcome": "done",
+        "complete_by": ahead(30),
+        "started_at": ago(1),
+    }
+    order = an_order(
+        {"reserve-stock": step}, process_state="processing", goal="compensate", complete_by=ahead(600)
+    )
+    words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
+    assert "It is being cancelled." in words and "It is being processed." not in words
+
+
+def test_the_priorities_say_which_comes_first(desk: Desk) -> None:
+    page = desk("operator").get(f"/console/orders/{in_error().pk}/").content.decode()
+    options = re.findall(r'<option value="\d"[^>]*>([^<]*)</option>', page)
+    assert options == ["0 (last)", "1", "2", "3", "4", "5 (usual)", "6", "7", "8", "9 (first)"]
+
+
 def test_the_time_shown_is_in_the_url_and_the_chart_has_a_table(desk: Desk) -> None:
     order = in_error()
     for kind, seconds in (("step_started", 50), ("step_refused", 40)):

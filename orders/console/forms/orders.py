@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django import forms
 from django.http import QueryDict
 
+from orders.business.submissions import DEFAULT_PRIORITY
 from orders.console.forms.fields import Reason, ReasonForm, exact_input, select
 
 PRIORITIES = range(10)
@@ -56,13 +57,20 @@ class DecisionForm(ReasonForm):
         self.fields["reason"].label = "Note"
 
 
+_PRIORITY_WORDS = {
+    max(PRIORITIES): f"{max(PRIORITIES)} (first)",
+    DEFAULT_PRIORITY: f"{DEFAULT_PRIORITY} (usual)",
+    min(PRIORITIES): f"{min(PRIORITIES)} (last)",
+}
+
+
 class PriorityForm(ReasonForm):
     """Sets an order's priority."""
 
     priority = forms.TypedChoiceField(
         label="Priority",
         coerce=int,
-        choices=[(priority, str(priority)) for priority in PRIORITIES],
+        choices=[(priority, _PRIORITY_WORDS.get(priority, str(priority))) for priority in PRIORITIES],
         widget=forms.Select(attrs={"class": "input input--inline", "aria-label": "Priority"}),
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose a priority from 0 to 9."),
     )
