@@ -147,6 +147,7 @@ def test_the_commands_in_the_documents_exist() -> None:
     }
     not_for_operators = {name for name in commands if name.startswith("run_")} | {
         "up",
+        "migrate",
         "api_document",
         "load_demo",
         "startbusiness",
