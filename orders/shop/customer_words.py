@@ -74,7 +74,7 @@ CUSTOMER_WORDS = CustomerWords(
         "This payment was declined too, and nothing has been charged. We’re keeping your posters for you."
         " Choose another way to pay."
     ),
-    cancel_until=_("You can cancel until we take the payment, right after the carrier has your parcel."),
+    cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),
     too_late_to_cancel=_("It’s too late to cancel: we’re already taking the payment."),
     cancelled=_("Everything cancelled and confirmed by email"),
 )

@@ -12,6 +12,7 @@ from typing import Any
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.timeline import retry_after
+from orders.selectors.tracked_orders import GUEST
 from orders.vocabulary import AlertKind, EventKind, Reason, WaitKind
 from orders.wording.order_edits import in_words
 from orders.wording.units import counted, duration
@@ -239,7 +240,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "fields": _fields(detail.get("after")),
         "following": _following(event),
         "wait": wait,
-        "client": f" from {shorten(detail['by'])}" if detail.get("by") else "",
+        "client": f" from {shorten(detail['by'])}" if detail.get("by") not in (None, "", GUEST) else "",
         "queued": _queued(event),
         "calls": _calls(detail.get("calls")),
         "decision": _decision(detail.get("decision")),

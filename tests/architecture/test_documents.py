@@ -1,8 +1,11 @@
 """The documents match the code: settings, commands, paths, imports and figures."""
 
 import ast
+import configparser
 import importlib
 import re
+import shutil
+import subprocess
 from datetime import timedelta
 from pathlib import Path
 
@@ -45,6 +48,7 @@ DOCUMENTS = sorted(
     ]
 )
 README = (ROOT / "README.md").read_text()
+OPERATIONS = (ROOT / "docs/operations.md").read_text()
 FOLDERS = ("orders", "sasweb", "sandbox", "examples", "bench", "bin", "tests", "templates", "docs", "static")
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10, "a": 1}
 BREAKER = BreakerRules()
@@ -143,6 +147,7 @@ def test_the_commands_in_the_documents_exist() -> None:
     }
     not_for_operators = {name for name in commands if name.startswith("run_")} | {
         "up",
+        "migrate",
         "api_document",
         "load_demo",
         "startbusiness",
@@ -293,7 +298,7 @@ FIGURES = [
     ),
     ("docs/state-machines.md", r"── (\d+) failures in a window", BREAKER.least_failures),
     ("docs/state-machines.md", r"may fail (twice) as often", RetryRules().compensation_patience),
-    ("README.md", r"after (\w+) failed calls it waits", BREAKER.least_failures),
+    ("README.md", r"after at least (\w+) failed calls it waits", BREAKER.least_failures),
     ("README.md", r"waits (\w+) minutes for its customer", 120 / 60),
     ("README.md", r"your own server \((\d+) or newer\)", database.OLDEST_POSTGRES / 10_000),
 ]
@@ -344,3 +349,36 @@ def test_the_tests_that_the_security_page_names_exist() -> None:
         assert not function or f"def {function}(" in file.read_text(), f"{path}.py::{function}"
     threats = [row for row in page.partition("## Threats")[2].splitlines() if row.startswith("| ")]
     assert [row for row in threats if "`tests/" not in row and not row.startswith("| threat")] == []
+
+
+def test_the_unit_file_of_the_operations_guide_starts_a_role(tmp_path: Path) -> None:
+    (text,) = re.findall(r"^```ini\n(.*?)^```$", OPERATIONS, re.MULTILINE | re.DOTALL)
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names in capitals and small letters
+    unit.read_string(text)
+    service = unit["Service"]
+    place, command = service["WorkingDirectory"], service["ExecStart"].split()
+    assert command == [f"{place}/.venv/bin/python", "manage.py", "run_scheduler"]
+    assert (service["UMask"], service["Restart"]) == ("0077", "always")
+    assert unit["Unit"]["StartLimitIntervalSec"] == "0"  # else it stays down after an outage of the database
+    if shutil.which("systemd-analyze"):
+        file = tmp_path / "sasweb-scheduler@.service"
+        file.write_text(text.replace(service["ExecStart"], "/bin/true").replace("User=sasweb\n", ""))
+        done = subprocess.run(
+            ["systemd-analyze", "verify", str(file)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert [line for line in done.stderr.splitlines() if file.name in line] == []
+
+
+def test_each_step_of_the_start_in_production_comes_after_what_it_needs() -> None:
+    section = OPERATIONS.partition("## Starting in production\n")[2].partition("\n## ")[0]
+    needed = [
+        "-r requirements.txt",
+        "`DATABASE_URL`",
+        "`manage.py migrate`",
+        "gunicorn -c",
+        "https, and set",
+        "Sign in at",
+    ]
+    places = [section.index(text) for text in needed]
+    assert places == sorted(places)

@@ -192,6 +192,12 @@ def test_a_database_that_cannot_be_reached_is_one_clear_line(command: tuple[str,
     assert ended.stderr.startswith("the database cannot be reached: ") and ended.stderr.count("\n") == 1
 
 
+def test_migrating_a_database_that_cannot_be_reached_is_one_clear_line() -> None:
+    ended = in_a_shell("migrate", database="postgresql://nobody@127.0.0.1:1/none")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert re.fullmatch(r"CommandError: the database cannot be reached: .+\n", ended.stderr)
+
+
 def test_a_database_without_our_tables_is_one_clear_line() -> None:
     own = connection.settings_dict
     login = {"user": own["USER"], "password": own["PASSWORD"], "host": own["HOST"], "port": own["PORT"]}

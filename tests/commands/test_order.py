@@ -130,7 +130,7 @@ def test_the_timeline_says_what_happened_in_words(monkeypatch: pytest.MonkeyPatc
     retried_and_declined(order)
     ran = run("order", order.order_id)
     for line in (
-        "4.000 4.0 s Received from guest, 4.0 s after it was posted submission:test",
+        "4.000 4.0 s Received, 4.0 s after it was posted submission:test",
         "5.000 1.0 s Claimed by a scheduler scheduler:test",
         "5.000 0 ms Step bake started, attempt 1 scheduler:test",
         "25.000 20 s Calls 1 to 2 of bake failed: no_answer: no answer within 5.0 s (5.0 s) agents:test",

@@ -259,7 +259,8 @@ def test_text_of_customers_and_agents_is_shown_harmlessly(client: Client) -> Non
 
 def test_cancelling_asks_first_and_names_the_point_of_no_return(client: Client) -> None:
     order = shop_order(done("reserve-stock"))
-    assert "You can cancel until we take the payment" in words(client, order)
+    until_then = "We take the payment once the carrier has your parcel; until then you can cancel."
+    assert until_then in words(client, order)
     assert "Yes, cancel it before payment is taken" in words(client, order, "cancel/")
     assert stored(order).goal == "complete"
     response = client.post(f"{guest_page(order)}cancel/", follow=True)
