@@ -39,7 +39,7 @@ class FulfilOrder(OrderKind):
     client_links = {"payment": "order-payment"}
     has_older_fingerprints = True
     fields = (
-        Field(name="payment_method", label="Payment method (the gateway's token)", type=FieldType.TOKEN),
+        Field(name="payment_method", label="Payment method (the gateway’s token)", type=FieldType.TOKEN),
         Field(name="email", label="Email", type=FieldType.EMAIL),
         Field(
             name="ship_to",
