@@ -101,7 +101,8 @@ def _point(after: FeedCursor | str | None, customer: int, mark: Mark, now: datet
         return changes.latest(mark)
     if not after.is_of(mark.epoch):
         raise _expired(
-            "The database was restored, or another server has taken over, since the cursor was given."
+            "This is not a cursor of this database as it is now. It may come from before a restore, or from another "
+            "server."
         )
     if after.time < now - changes.kept_for():
         raise _expired(

@@ -73,7 +73,7 @@ def _previewed(edit: _Edit) -> BulkEditPreview | None:
     try:
         return preview_edit(edit.order_ids, edit.changes)
     except BadOrderError as error:
-        edit.form.add_error(None, str(error))
+        edit.form.show_mistake(error)
         return None
 
 

@@ -39,6 +39,8 @@ def test_agents_shows_each_instance_and_marks_the_stale() -> None:
     shown = r"oven agents:test [0-9.]+ s ago 3 10 1,200 30 \(2 %\) 250 ms"
     assert re.fullmatch(shown, ran.line_with("agents:test"))
     assert ran.line_with("agents:lost") == "oven agents:lost 1 h 1 min ago, STALE 0 10 0 0 –"
+    assert "CALLS and FAILED are since the process started; a declined call has not failed." in ran.out
+    assert "P95 is of the last minute." in ran.out
 
 
 def test_agents_shows_the_queue() -> None:

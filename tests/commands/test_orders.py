@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.core.management.base import CommandError
 
 from orders.management.commands import orders
 from orders.models import Order, SetAside, SubmissionMessage
@@ -143,8 +144,24 @@ def test_it_filters_by_state_and_counts_them_all() -> None:
     failed = make_order({**HEATED, "bake": "failed"}, process_state="error")
     ran = run("orders", "--state", "error")
     assert short(failed.order_id) in ran.out
-    assert ran.out.splitlines()[-1] == "2 orders: 1 processed, 1 error"
+    assert ran.out.splitlines()[-1] == "1 order found; in all 2 orders: 1 processed, 1 error"
+    assert run("orders", "state:error").out.splitlines()[-1] == ran.out.splitlines()[-1]
     assert "no matching orders" in run("orders", "--state", "compensated").out
+
+
+@pytest.mark.parametrize("word", ["cancelled", "compensated"])
+def test_a_state_is_asked_for_and_counted_in_the_words_of_the_pages(word: str) -> None:
+    gone = make_order(process_state="compensated", goal="compensate", finished_at=ago(1))
+    make_order()
+    make_order({"mix": "running"}, process_state="processing")
+    ran = run("orders", "--state", word)
+    assert short(gone.order_id) in ran.out
+    assert ran.out.splitlines()[-1] == "1 order found; in all 3 orders: 2 under way, 1 cancelled"
+
+
+def test_an_unknown_state_is_answered_with_the_words_of_the_pages() -> None:
+    with pytest.raises(CommandError, match="Choose from pending, processing, processed, error, cancelled"):
+        run("orders", "--state", "canceled")
 
 
 def test_waiting_shows_only_orders_that_nobody_is_working_on() -> None:

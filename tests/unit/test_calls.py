@@ -275,6 +275,11 @@ def test_calls_and_failed_calls_are_counted_and_timed() -> None:
     stats = CallStats()
     stats.record(seconds=1.0, outcome=CallOutcome.OK)
     assert stats == CallStats(calls=1, failed_calls=0, mean_seconds=1.0)
-    stats.record(seconds=2.0, outcome=CallOutcome.DECLINED)
+    stats.record(seconds=2.0, outcome=CallOutcome.TIMEOUT)
     assert (stats.calls, stats.failed_calls) == (2, 1)
     assert stats.mean_seconds == pytest.approx(1.1)
+    stats.record(seconds=1.0, outcome=CallOutcome.DECLINED)
+    figures = stats.figures()
+    assert (figures.calls, figures.failed_calls, figures.recent_failures) == (3, 1, 1), (
+        "it answered, with a no"
+    )

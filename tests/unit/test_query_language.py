@@ -111,7 +111,7 @@ def test_the_former_names_of_the_filters_are_fields() -> None:
 @pytest.mark.parametrize(
     ("text", "word", "says"),
     [
-        ("state:error colour:red", "colour:", "There is no field “colour”. There are state, standing,"),
+        ("state:error colour:red", "colour:", "There is no field “colour”. Choose from state, standing,"),
         ("state:eror", "state:eror", "Choose from pending, processing, processed, error, cancelled."),
         ("total:much", "total:much", "Enter an amount"),
         ("since:someday", "since:someday", "Enter a day or a time"),
@@ -121,7 +121,7 @@ def test_the_former_names_of_the_filters_are_fields() -> None:
         ('title:"tidal', '"tidal', "Close the quotation marks."),
         ('"a"b', '"a"', "Put a space after"),
         ("tidal OR sun", "OR", "To search for the word itself, put it in quotation marks."),
-        ("state:error or agent:mail", "or", "Separate alternatives of one field with commas"),
+        ("state:error or agent:mail", "or", "Search for other alternatives one at a time."),
         ("state:error || agent:mail", "||", "Separate alternatives of one field with commas"),
         ("state:error AND agent:mail", "AND", "Leave it out"),
         ("state:error not agent:mail", "not", "Put - before"),

@@ -41,12 +41,19 @@ def test_an_operator_edits_the_orders_of_a_filter(desk: Desk) -> None:
     empty = client.post("/console/bulk/edit/", selection)
     assert empty.status_code == 422 and "Enter what is to change." in empty.content.decode()
     part = client.post("/console/bulk/edit/", {**selection, "ship_to.city": "Gouda"})
-    assert part.status_code == 422 and "ship_to" in words(part.content.decode())
+    needed = "Address: enter all of its fields, or none."
+    missing = ["ship_to.name", "ship_to.street", "ship_to.postal_code", "ship_to.country"]
+    assert part.status_code == 422
+    assert part.context["form"].errors == {name: [needed] for name in missing}
+    assert "ship_to" not in words(part.content.decode())
+    token = client.post("/console/bulk/edit/", {**selection, "payment_method": "gold card"})
+    (mistake,) = token.context["form"].errors["payment_method"]
+    assert mistake.startswith("Payment method (the gateway’s token) must be a token of the payment gateway")
 
     review = words(client.post("/console/bulk/edit/", {**selection, **TYPED}).content.decode())
     assert "It applies to 1 of 2 orders." in review
     assert "Not to 1: It is unknown whether create-shipment was done." in review
-    assert "create-shipment asks for the new value in 1 order." in review
+    assert "create-shipment will use the new value in 1 order." in review
     assert "Markt 1, Gouda" in review and str(orders[0].pk)[-8:] in review
     assert not BulkAction.objects.exists()
 

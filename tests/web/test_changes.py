@@ -156,6 +156,10 @@ def test_a_cursor_from_before_a_restore_is_refused(ada: APIClient) -> None:
     assert_problem(ada.get(CHANGES, {"after": cursor}), "cursor_expired")
     other = a_cursor(now=timezone.now(), of=epoch()._replace(cluster="another"))
     assert_problem(ada.get(CHANGES, {"after": other}), "cursor_expired")
+    unknown = assert_problem(ada.get(CHANGES, {"after": "A" * 38}), "cursor_expired")
+    assert unknown["detail"].startswith(
+        "This is not a cursor of this database as it is now. It may come from before"
+    )
 
 
 def test_the_changes_of_an_archived_order_are_in_its_history_only(ada: APIClient) -> None:

@@ -44,7 +44,7 @@ def test_the_comparison_says_which_steps_ask_for_what_and_changes_nothing(desk: 
     form = client.get(place(order)).content.decode()
     assert 'value="Delft"' in form and f'value="{EMAIL}"' in form and 'name="lines' not in form
     page = client.post(place(order), TYPED).content.decode()
-    assert "create-shipment and send-confirmation will ask for the new values." in page
+    assert "create-shipment and send-confirmation will use the new values." in page
     assert page.count("<del>") == 1, "what the steps ask for is not repeated"
     assert "<del>Ada, Lane 1, Delft, 2611, NL</del>" in page
     assert "<ins>Ada, Markt 1, Gouda, 2801, NL</ins>" in page

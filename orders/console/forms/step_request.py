@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from orders.business import Field, FieldType
+from orders.business import BadOrderError, Field, FieldType
 from orders.console.forms.fields import Reason, select, text_input
 from orders.fields import countries
 from orders.fields.validators import validate_email, validate_one_line
@@ -69,7 +69,8 @@ class EditForm(forms.Form):
 
 
 class BulkEditForm(EditForm):
-    """The fields that are edited of many orders. Each input may stay empty: its field keeps each order's own value."""
+    """The fields that are edited of many orders. Each input may stay empty: its field keeps each order's own value. The
+    parts of an address are entered all or none."""
 
     def __init__(self, fields: Sequence[Field], data: QueryDict | None = None) -> None:
         super().__init__(fields, data, blank=[name for field in fields for name, _ in inputs(field)])
@@ -77,6 +78,23 @@ class BulkEditForm(EditForm):
         for field in self.fields.values():
             if isinstance(field, forms.ChoiceField):
                 field.choices = [("", "as it is"), *countries.choices()]
+
+    def show_mistake(self, error: BadOrderError) -> None:
+        """Puts what is wrong with a value beside its input, under the label that the form has for it.
+
+        Of a field that was entered in part, each empty input says that it is needed.
+        """
+        part = self.fields.get(error.where)
+        if part is None:
+            self.add_error(None, str(error))
+            return
+        group = next(field for field in self._editable if error.where in dict(inputs(field)))
+        if self.cleaned_data[error.where] not in ("", None):
+            self.add_error(error.where, str(error).replace(error.where, str(part.label)))
+            return
+        for name, _ in inputs(group):
+            if self.cleaned_data.get(name) in ("", None):
+                self.add_error(name, f"{group.label}: enter all of its fields, or none.")
 
 
 def inputs(field: Field) -> list[tuple[str, Field]]:

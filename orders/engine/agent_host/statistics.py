@@ -40,7 +40,7 @@ class CallStats:
 
     def record(self, *, seconds: float, outcome: CallOutcome) -> None:
         """Counts one try."""
-        failed = outcome is not CallOutcome.OK
+        failed = outcome not in (CallOutcome.OK, CallOutcome.DECLINED)
         self.calls += 1
         self.failed_calls += failed
         self.mean_seconds = seconds if self.mean_seconds is None else 0.9 * self.mean_seconds + 0.1 * seconds

@@ -19,6 +19,8 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.wording.agents import circuit_reasons, circuit_words, hold_sentence
 from orders.wording.units import bounded, counted, duration
 
+_PERIODS = "CALLS and FAILED are since the process started; a declined call has not failed. P95 is of the last minute."
+
 
 class Command(ReadingCommand):
     help = (
@@ -98,6 +100,7 @@ class Command(ReadingCommand):
         )
         rows = [_instance_row(agent, instance) for agent, instance in instances]
         text = table(columns, rows, width=self.width, coloured=self.is_coloured)
+        text += f"\n{_PERIODS}"
         limit = f"{HEARTBEAT_LIMIT:.0f} s"
         if not all(instance.alive for _, instance in instances):
             text += f"\nSTALE: no heartbeat for {limit}; it has stopped, hangs, or has lost the database"

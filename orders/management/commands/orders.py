@@ -1,5 +1,6 @@
 """`manage.py orders`: the orders, and where each of them stands."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -21,6 +22,8 @@ from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.order_rows import OrderProgress
 from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.overview import count_queued
+from orders.selectors.desk.query_fields import FIELDS
+from orders.selectors.desk.query_values import BadValueError
 from orders.selectors.desk.search import count, count_by_state, most_counted, page
 from orders.selectors.desk.set_aside import count_set_aside
 from orders.selectors.desk.supervisor import retry_limits
@@ -29,6 +32,7 @@ from orders.vocabulary import ProcessState
 from orders.wording.standings import summary as standing_summary
 from orders.wording.units import bounded, counted, short_duration
 
+_STATES = FIELDS["state"]
 MOST_PAGES = 10
 """How many pages of the list are looked at to find as many orders as are asked for."""
 
@@ -49,7 +53,10 @@ class Command(ReadingCommand):
             help="only orders of this saved view (and of the query, if there is one)",
         )
         parser.add_argument(
-            "--state", choices=[state.value for state in ProcessState], help="only orders in this state"
+            "--state",
+            type=_state,
+            metavar="STATE",
+            help=f"only orders in this state: {', '.join(_STATES.allowed)}",
         )
         parser.add_argument(
             "--waiting",
@@ -84,14 +91,14 @@ class Command(ReadingCommand):
             self.stdout.write("no orders yet" if order_filter.is_empty else "no matching orders")
         else:
             self.stdout.write("no matching orders among the newest; older ones were not searched")
-        self.stdout.write(paragraph(summary(listing, most_counted(order_filter)), width=self.width))
+        self.stdout.write(paragraph(summary(listing, order_filter), width=self.width))
         return DONE
 
     def _table(self, orders: Sequence[OrderProgress], moment: datetime) -> str:
         columns = (
             Column("ORDER"),
             Column("STATE", fit=Fit.WRAP, least=24, style=_style),
-            Column("AGE", right=True),
+            Column("TIME", right=True),
             Column("STEP", fit=Fit.CUT, least=17),
             Column("ATTEMPT", right=True),
             Column("AGENT", fit=Fit.CUT, least=9),
@@ -100,6 +107,14 @@ class Command(ReadingCommand):
         )
         rows = [_row(order, moment) for order in orders]
         return table(columns, rows, width=self.width, coloured=self.is_coloured)
+
+
+def _state(word: str) -> str:
+    """The state that is called so by the pages, or by the API."""
+    try:
+        return _STATES.read(word)
+    except BadValueError as error:
+        raise ArgumentTypeError(f"“{word}” is no state. {error}") from error
 
 
 def _query(options: Mapping[str, Any]) -> str:
@@ -158,23 +173,34 @@ def _standing(order: OrderProgress, moment: datetime) -> str:
     return f"paused, {standing}" if order.state == ProcessState.ERROR else "paused"
 
 
-def summary(listing: Mapping[str, Any], most: int) -> str:
-    """How many orders are in each state, and how many submissions have not become orders yet."""
-    by_state: Mapping[str, int] = listing["by_state"]
+def summary(listing: Mapping[str, Any], order_filter: OrderFilter) -> str:
+    """How many orders match, how many are in each state, and how many submissions have not become orders yet."""
+    by_state = _by_word(listing["by_state"])
     states = ", ".join(
-        f"{bounded(number, MOST_COUNTED)} {state}" for state, number in by_state.items() if number
+        f"{bounded(number, MOST_COUNTED)} {word}" for word, number in by_state.items() if number
     )
     total = counted(sum(by_state.values()), "order")
     if any(number > MOST_COUNTED for number in by_state.values()):
         total = f"more than {bounded(MOST_COUNTED, MOST_COUNTED)} orders"
-    parts = [f"{total}{f': {states}' if states else ''}"]
+    shown, matching = len(listing["orders"]), listing["matching"]
+    parts = [] if order_filter.is_empty or matching != shown else [f"{counted(shown, 'order')} found"]
+    parts.append(f"{'' if order_filter.is_empty else 'in all '}{total}{f': {states}' if states else ''}")
     if listing["queued"]:
         parts.append(f"{counted(listing['queued'], 'submission', most=MOST_COUNTED)} in the queue")
     if listing["set_aside"]:
         parts.append(f"{bounded(listing['set_aside'], MOST_COUNTED)} set aside (manage.py set_aside)")
-    shown, matching = len(listing["orders"]), listing["matching"]
     if matching is None and shown:
         parts.append(f"shown: the newest {shown:,} that match; how many do is not counted")
     elif matching is not None and matching > shown:
-        parts.append(f"shown: {shown:,} of {bounded(matching, most)} that match")
+        parts.append(f"shown: {shown:,} of {bounded(matching, most_counted(order_filter))} that match")
     return "; ".join(parts)
+
+
+def _by_word(by_state: Mapping[str, int]) -> dict[str, int]:
+    """The numbers by the words of the pages. Orders that are pending or being processed are under way."""
+    numbers: dict[str, int] = {}
+    for state, number in by_state.items():
+        is_open = state in (ProcessState.PENDING, ProcessState.PROCESSING)
+        word = "under way" if is_open else _STATES.written(state)
+        numbers[word] = numbers.get(word, 0) + number
+    return numbers

@@ -138,7 +138,9 @@ FIELDS: Mapping[str, Field] = {
     "priority": _measured("unfinished, of this priority", "priority:>5", read_numbers),
     "failures": _measured("with so many failures", "failures:>2", read_numbers),
     "attempts": _measured("with a step on such an attempt", "attempts:>3", read_numbers),
-    "promise": _choice("whose promised time has passed, or had when they finished", "promise:late", [LATE]),
+    "promise": _choice(
+        "whose promised time has passed, or had passed when they finished", "promise:late", [LATE]
+    ),
     "since": _time("placed then or later", "since:yesterday"),
     "until": _time("placed then or earlier", "until:2026-11-01"),
     "placed": _time(
@@ -151,7 +153,7 @@ FIELDS: Mapping[str, Field] = {
     "account": _word("of the account with exactly this name", "account:ada"),
     "email": _word("with this email, or a part of one from the beginning of a word", "email:@example.org", 2),
     "total": _measured("with such a total", "total:>200", read_amounts),
-    "sku": _word("with a line of exactly this SKU", "sku:tidal-lines-a2"),
+    "sku": _word("with a line of this SKU, or of one that begins like this", "sku:tidal-lines"),
     "title": _word("with a line whose SKU or title has these words", 'title:"tidal lines"', 2),
     "subject": _word("about exactly this subject", "subject:sample-12"),
     "reference": _word("that their client calls exactly this", "reference:PO-7"),
