@@ -24,7 +24,7 @@ def words_of(desk: Desk, path: str) -> str:
 
 def standing_in_list(desk: Desk) -> str:
     page = desk("viewer").get("/console/orders/").content.decode()
-    (cell,) = re.findall(r'<td data-label="Standing">(.*?)</td>', page, re.DOTALL)
+    (cell,) = re.findall(r'<td[^>]* data-label="Standing">(.*?)</td>', page, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", cell).split())
 
 
