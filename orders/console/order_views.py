@@ -45,6 +45,7 @@ from orders.selectors.desk.money_back import NOTHING, money_back
 from orders.selectors.desk.order_ids import orders_like
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.order_search import Search
+from orders.selectors.desk.outage_codes import agents_that_are_down
 from orders.selectors.desk.promise import promise_of
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
@@ -107,6 +108,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "words": describe(order_filter),
             "orders": matches.orders,
             "requests": requests_with_id(order_filter.q) if order_filter.q and not matches.orders else None,
+            "down": [] if matches.orders else agents_that_are_down(order_filter),
             "can_select": not all(row.is_archived for row in matches.orders),
             **_counts(order_search, matches, is_whole=not (after or archived_after)),
             "first": order_filter.query if after or archived_after else None,

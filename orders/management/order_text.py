@@ -112,7 +112,7 @@ def _steps(detail: Detail, now: datetime, width: int) -> str:
     columns = (
         Column("STEP", fit=Fit.CUT, least=17),
         Column("AGENT", fit=Fit.CUT, least=9),
-        Column("STATE"),
+        Column("STATE", fit=Fit.WRAP, least=11),
         Column("ATTEMPT", right=True),
         Column("GEN", right=True),
         Column("OUTCOME"),
@@ -124,7 +124,7 @@ def _steps(detail: Detail, now: datetime, width: int) -> str:
         (
             step.name,
             step.agent,
-            step.state,
+            _state(step),
             step.attempt,
             step.generation,
             None if step.outcome == Outcome.NONE else step.outcome,
@@ -139,6 +139,13 @@ def _steps(detail: Detail, now: datetime, width: int) -> str:
         if step.error:
             lines.append(paragraph(f"{step.name}: {error_text(step.error)}", indent="  ", width=width))
     return "\n".join(lines)
+
+
+def _state(step: StepFacts) -> str:
+    """The step's state, or what keeps it from being started."""
+    if step.paused_since is not None:
+        return "paused"
+    return step.state if step.waiting_since is None else "waiting for agent"
 
 
 def _due(step: StepFacts, now: datetime) -> str | None:

@@ -151,11 +151,11 @@ def test_it_filters_by_state_and_counts_them_all() -> None:
 
 @pytest.mark.parametrize("word", ["cancelled", "compensated"])
 def test_a_state_is_asked_for_and_counted_in_the_words_of_the_pages(word: str) -> None:
-    gone = make_order(process_state="compensated", goal="compensate", finished_at=ago(1))
+    order = make_order(process_state="compensated", goal="compensate", finished_at=ago(1))
     make_order()
     make_order({"mix": "running"}, process_state="processing")
     ran = run("orders", "--state", word)
-    assert short(gone.order_id) in ran.out
+    assert short(order.order_id) in ran.out
     assert ran.out.splitlines()[-1] == "1 order found; in all 3 orders: 2 under way, 1 cancelled"
 
 

@@ -60,6 +60,29 @@ def test_a_recommended_command_can_be_pasted_whatever_code_a_remote_service_give
     assert lines == [f"manage.py resubmit --all --group {alert.group_id}"]
 
 
+def test_a_cause_that_resubmitting_alone_may_not_mend_says_so_and_what_helps() -> None:
+    alert = make_alert(make_order().order_id, code="http_422")
+    words = run("alerts").words
+    assert (
+        "edit the step and resubmit, or cancel the order. Resubmitting alone helps only if oven accepts"
+        in words
+    )
+    assert f"To resubmit all as they are, run manage.py resubmit --all --group {alert.group_id}" in words
+
+
+def test_an_alert_about_no_order_says_first_what_it_is_about() -> None:
+    factories.make_alert(
+        None, kind="late", code="deadlines", agent="oven", message="2 orders", subject="oven"
+    )
+    head = run("alerts").out.splitlines()[0]
+    assert head == "orders will be late at the current pace – oven: deadlines; no order is in Error"
+
+
+def test_a_step_that_waits_for_its_agent_says_so_instead_of_not_started() -> None:
+    order = make_order({"mix": {"state": "not_started", "attempt": 8, "waiting_since": ago(9)}})
+    assert "mix kitchen waiting for agent 8 1" in run("order", order.order_id).words
+
+
 @pytest.mark.pattern("A8", "A9")
 @pytest.mark.parametrize(
     ("fields", "state", "why", "held"),

@@ -27,7 +27,8 @@ from orders.selectors.desk.supervisor import retry_limits
 from orders.services.audit import Actor
 from orders.services.customer_terms import email_terms, learn_customers, name_terms
 from orders.services.operators import erasure
-from tests.support.factories import ago, ahead
+from orders.wording.queries import completions
+from tests.support.factories import ago, ahead, make_alert
 from tests.support.finished_orders import finished_order, retain
 from tests.web.conftest import Desk, person
 from tests.web.console_orders import an_order, in_error
@@ -342,6 +343,9 @@ def test_the_word_of_the_pages_finds_the_same_as_the_name_of_the_api(desk: Desk)
             "sku:tidl-lines",
             "no order and no product has the SKU “tidl-lines”. Did you mean sku:tidal-lines-a2?",
         ),
+        ("waiting:any", "Did you mean waiting:anything? Choose from anything,"),
+        ("since:yesterdya", "Did you mean since:yesterday? Enter a day or a time"),
+        ("state:waiting", "Did you mean waiting:anything? Choose from pending,"),
         ("state:eror", "Did you mean state:error? Choose from pending, processing"),
         ("standing:retriyng", "Did you mean standing:retrying?"),
         ("waitng:carrier", "There is no field “waitng”. Did you mean waiting? Choose from"),
@@ -414,3 +418,22 @@ def test_the_bar_completes_fields_and_the_values_that_are_known(desk: Desk) -> N
     for condition in offered:
         if not condition.endswith(":"):
             found(condition)
+
+
+@pytest.mark.parametrize(
+    ("field", "first"),
+    [("paused", ["yes", "no"]), ("total", [">200"]), ("age", [">2h"]), ("priority", [">5"])],
+)
+def test_a_field_offers_its_own_words_first_or_a_form_that_it_takes(field: str, first: list[str]) -> None:
+    assert completions(field, "")[: len(first)] == first
+
+
+def test_the_code_of_an_outage_leads_to_the_orders_that_wait(desk: Desk) -> None:
+    make_alert(None, kind="outage", agent="carrier", code="connection_lost", message="no answer")
+    page = desk("viewer").get("/console/orders/?q=error:connection_lost").content.decode()
+    assert "No order has this alert itself." in page
+    assert '<a href="/console/orders/?q=waiting:carrier">Orders that wait for carrier</a>' in page
+    assert (
+        "Orders that wait for"
+        not in desk("viewer").get("/console/orders/?q=-error:connection_lost").content.decode()
+    )

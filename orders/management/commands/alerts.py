@@ -23,7 +23,7 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.snoozes import snooze_of
 from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
-from orders.wording.runbooks import advise
+from orders.wording.runbooks import advice_of, advise, against_resubmitting, find_runbook
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12
@@ -90,7 +90,7 @@ def _head(group: GroupSummary) -> str:
         steps = counted(group.waiting, "step", most=MOST_COUNTED)
         return f"outage, {steps} waiting: {_cause(group.group)}"
     if not group.has_orders:
-        return f"no order in Error: {_cause(group.group)}"
+        return f"{_cause(group.group)}; no order is in Error"
     return f"{counted(group.open, 'order')}: {_cause(group.group)}"
 
 
@@ -164,7 +164,17 @@ def _to_do(group: GroupSummary, width: int) -> list[str]:
     if group.group.kind == AlertKind.SET_ASIDE:
         return [_labelled("to do", "fix the cause, then run manage.py set_aside replay", width)]
     command = f"manage.py resubmit --all --group {group.group.pk}"
-    return [_labelled("to do", "fix the cause, then run", width), f"{' ' * 12}{command}"]
+    return [_labelled("to do", _before_resubmitting(group), width), f"{' ' * 12}{command}"]
+
+
+def _before_resubmitting(group: GroupSummary) -> str:
+    """What is to be done first. If resubmitting alone may not help, what the page of the cause advises instead."""
+    cause = group.group
+    runbook = find_runbook(kind=cause.kind, code=cause.code, agent=cause.agent)
+    against = against_resubmitting(advice_of(runbook, step=group.step), agent=cause.agent)
+    if runbook is None or not against:
+        return "fix the cause, then run"
+    return f"{runbook.todo} {against} To resubmit all as they are, run"
 
 
 def _plain(

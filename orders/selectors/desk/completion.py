@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from orders.models import CustomerTerm
 from orders.selectors.desk.known_words import KNOWN
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.query_fields import ALIASES, FIELDS
-from orders.selectors.desk.query_values import DAYS
+from orders.selectors.desk.query_fields import ALIASES, FIELDS, NAMED_DAYS
 from orders.selectors.desk.sought import skus_like
 
 MOST_COMPLETED = 12
@@ -16,8 +15,6 @@ MOST_COMPLETED = 12
 LEAST_OF_A_CUSTOMER = 2
 """Characters of a customer's name, email or account before any is offered."""
 LONGEST_BEGINNING = 100
-
-_TIMES = ("today", "yesterday", *DAYS)
 
 
 def complete(field: str, beginning: str, *, codes: Iterable[str] = ()) -> list[str]:
@@ -39,9 +36,11 @@ def complete(field: str, beginning: str, *, codes: Iterable[str] = ()) -> list[s
 
 
 def _known(name: str) -> Iterable[str]:
+    """The words that a field has before the names that it knows; of one that takes amounts or numbers, its example."""
+    field = FIELDS[name]
     if name in KNOWN:
-        return sorted(filter(None, KNOWN[name]()))
-    return FIELDS[name].allowed
+        return dict.fromkeys([*field.allowed, *sorted(filter(None, KNOWN[name]()))])
+    return field.allowed if field.allowed or field.several else [field.example.partition(":")[2]]
 
 
 def _containing(typed: str, names: Iterable[str]) -> list[str]:
@@ -73,7 +72,7 @@ def _terms(typed: str, column: str, *, is_name: bool) -> list[str]:
 
 
 def _times(typed: str) -> list[str]:
-    return _containing(typed, _TIMES)
+    return _containing(typed, NAMED_DAYS)
 
 
 _SOUGHT: Mapping[str, Callable[[str], list[str]]] = {

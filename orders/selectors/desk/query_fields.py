@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from orders.selectors.desk.query_values import (
+    DAYS,
     BadValueError,
     read_ages,
     read_amounts,
@@ -21,6 +22,7 @@ from orders.vocabulary import ProcessState
 
 ANYTHING = "anything"
 """What `waiting:` takes for all that only wait. `1` is how urls of earlier releases say it."""
+NAMED_DAYS = ("today", "yesterday", *DAYS)
 YES, NO, LATE = "yes", "no", "late"
 
 STANDINGS: Mapping[str, StandingKind] = {kind.value.replace(" ", "_"): kind for kind in StandingKind}
@@ -33,6 +35,16 @@ STANDING_WORDS: Mapping[str, str] = {
 }
 """The values that pages call otherwise than the API, with the words of the pages. A query takes both, and is written
 with these."""
+ELSEWHERE: Mapping[str, str] = {
+    "waiting": "waiting:anything",
+    "paused": "paused:yes",
+    "late": "promise:late",
+    "retrying": "standing:retrying",
+    "archived": "archived:yes",
+}
+"""What people look for as a state and another field has, as a condition."""
+LEAST_BEGINNING = 3
+"""Characters of a word that are enough to ask for a name that begins with it."""
 _MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -55,9 +67,13 @@ class Field:
 
 
 def meant(word: str, names: Iterable[str], *, before: str = "") -> str:
-    """A question whether the most alike of these names was meant, and a space; empty if none is alike."""
+    """A question whether the most alike of these names was meant, or else the first that begins with the word, and a
+    space; empty if there is none."""
     written = {name.lower(): name for name in names}
-    alike = get_close_matches(word.lower(), list(written), n=1)
+    sought = word.lower()
+    alike = get_close_matches(sought, list(written), n=1)
+    if not alike and len(sought) >= LEAST_BEGINNING:
+        alike = [name for name in written if name.startswith(sought)]
     return f"Did you mean {before}{written[alike[0]]}? " if alike else ""
 
 
@@ -72,7 +88,10 @@ def _choice(
         word = value.lower().replace(" ", "_").replace("-", "_")
         name = meanings.get(word, word)
         if name not in names:
-            raise BadValueError(f"{meant(word, allowed, before=own)}Choose from {', '.join(allowed)}.")
+            other = f"Did you mean {ELSEWHERE[word]}? " if word in ELSEWHERE else ""
+            raise BadValueError(
+                f"{other or meant(word, allowed, before=own)}Choose from {', '.join(allowed)}."
+            )
         return name
 
     return Field(help=help_text, example=example, read=read, allowed=allowed, words=words)
@@ -96,7 +115,15 @@ def _measured(help_text: str, example: str, check: Callable[[str], Any]) -> Fiel
 
 
 def _time(help_text: str, example: str) -> Field:
-    return _measured(help_text, example, lambda value: read_times(value, now=_MOMENT, zone=UTC))
+    own = example.partition(":")[0] + ":"
+
+    def check(value: str) -> None:
+        try:
+            read_times(value, now=_MOMENT, zone=UTC)
+        except BadValueError as error:
+            raise BadValueError(f"{meant(value, NAMED_DAYS, before=own)}{error}") from error
+
+    return _measured(help_text, example, check)
 
 
 def _id(value: str) -> str:
