@@ -136,7 +136,7 @@ def test_a_group_shows_its_acknowledgement_its_notes_and_who_was_notified(desk: 
     client.post(f"{at}note/", {"text": "   "})
     assert GroupNote.objects.get().text == "the carrier was <told>"
     text = text_of(client.get(at))
-    assert "olga acknowledged it" in text
+    assert "Acknowledged by olga" in text
     assert escape("the carrier was <told>") in text
     assert "chat.example" in text
     assert "not yet, after 2 attempts: refused" in text
