@@ -111,7 +111,7 @@ def test_the_former_names_of_the_filters_are_fields() -> None:
 @pytest.mark.parametrize(
     ("text", "word", "says"),
     [
-        ("state:error colour:red", "colour:", "There is no field “colour”. There are state, standing,"),
+        ("state:error colour:red", "colour:", "There is no field “colour”. Choose from state, standing,"),
         ("state:eror", "state:eror", "Choose from pending, processing, processed, error, cancelled."),
         ("total:much", "total:much", "Enter an amount"),
         ("since:someday", "since:someday", "Enter a day or a time"),

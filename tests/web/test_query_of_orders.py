@@ -327,7 +327,10 @@ def test_the_word_of_the_pages_finds_the_same_as_the_name_of_the_api(desk: Desk)
     ("query", "says"),
     [
         ("waiting:carier", "no agent is called “carier”. Did you mean waiting:carrier?"),
-        ("waiting:yes", "no agent is called “yes”. There are anything, carrier, mail, payments, warehouse."),
+        (
+            "waiting:yes",
+            "no agent is called “yes”. Choose from anything, carrier, mail, payments, warehouse.",
+        ),
         ("-agent:mial", "no agent is called “mial”. Did you mean agent:mail?"),
         ("step:create-shipmnt", "Did you mean step:create-shipment?"),
         ("workflow:fulfill-order", "Did you mean workflow:fulfil-order?"),
@@ -341,7 +344,7 @@ def test_the_word_of_the_pages_finds_the_same_as_the_name_of_the_api(desk: Desk)
         ),
         ("state:eror", "Did you mean state:error? Choose from pending, processing"),
         ("standing:retriyng", "Did you mean standing:retrying?"),
-        ("waitng:carrier", "There is no field “waitng”. Did you mean waiting? There are"),
+        ("waitng:carrier", "There is no field “waitng”. Did you mean waiting? Choose from"),
         ("state:error OR state:pending", "has no “OR”. Separate alternatives of one field with commas"),
     ],
 )

@@ -236,7 +236,7 @@ class AuditFilterForm(forms.Form):
         error_messages={"invalid_choice": "Choose a kind of target from the list."},
     )
     since = Minute(label="From (UTC)")
-    until = Minute(label="To (UTC)", help_text="A day alone is included.")
+    until = Minute(label="To (UTC)", help_text="A To without a time includes that whole day.")
     before = Key(widget=forms.HiddenInput)
 
     def __init__(self, query: Mapping[str, Any]) -> None:

@@ -48,7 +48,7 @@ def _check(condition: Condition, names: Iterable[str]) -> None:
     for value in condition.values:
         if (declared_name(value) if condition.name == "step" else value) in names:
             continue
-        some = f"There are {', '.join(names)}." if 0 < len(names) <= MOST_NAMED else ""
+        some = f"Choose from {', '.join(names)}." if 0 < len(names) <= MOST_NAMED else ""
         raise _unknown(condition, value, meant(value, names, before=f"{condition.name}:") + some, names)
 
 

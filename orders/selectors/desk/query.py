@@ -27,8 +27,8 @@ _ESCAPE = re.compile(r'\\(["\\])')
 _PLAIN = re.compile(r'[^\s,"]+')
 _BRACKET = re.compile(r"-?\(+-?[A-Za-z][A-Za-z_]*:")
 _OPERATORS = {
-    "or": "Separate alternatives of one field with commas, as in state:error,pending. Search for each of other "
-    "alternatives by itself.",
+    "or": "Separate alternatives of one field with commas, as in state:error,pending. Search for other "
+    "alternatives one at a time.",
     "and": "Leave it out: all conditions must be met.",
     "not": "Put - before the condition that must not be met, as in -state:processed.",
 }
@@ -145,7 +145,7 @@ def _read_condition(text: str, match: re.Match[str]) -> tuple[Condition, int]:
     field = FIELDS.get(name)
     if field is None:
         raise QueryError(
-            f"There is no field “{match[2]}”. {meant(written, FIELDS)}There are {', '.join(FIELDS)}. "
+            f"There is no field “{match[2]}”. {meant(written, FIELDS)}Choose from {', '.join(FIELDS)}. "
             f"To search for a word with a colon, put it in quotation marks.",
             word=match[0],
             allowed=tuple(FIELDS),
