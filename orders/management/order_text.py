@@ -74,8 +74,10 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
     yield "workflow", f"{order.workflow}, version {order.version}; priority {order.priority}"
     placed_at = order.placed_at or order.created_at
     yield "placed", f"{placed_at:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed_at).total_seconds())} ago"
-    if order.profile.promised_by:
-        yield "promised by", _relative(order.profile.promised_by, now)
+    if (promised := order.profile.promised_by) and order.finished_at:
+        yield "promised for", f"{promised:%Y-%m-%d %H:%M} UTC"
+    elif promised:
+        yield "due", _relative(promised, now)
     if detail.took is not None:
         yield "took", duration(detail.took)
     if order.state == ProcessState.PROCESSING and order.complete_by:

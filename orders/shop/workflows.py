@@ -34,7 +34,7 @@ class FulfilOrder(OrderKind):
     """An order for posters: the stock is reserved, the payment taken, the parcel sent, the customer written to."""
 
     name = fulfilment.NAME
-    label = "print order"
+    label = "order of prints"
     is_open_to_clients = True
     client_links = {"payment": "order-payment"}
     has_older_fingerprints = True

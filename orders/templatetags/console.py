@@ -94,6 +94,14 @@ def clock(at: datetime) -> SafeString:
     return format_html('<time datetime="{}" data-clock>{}</time>', at.isoformat(), f"{local:%H:%M:%S}")
 
 
+@register.simple_tag
+def minute_of(at: datetime) -> SafeString:
+    """The time of day of a moment to the minute, with the date if that is another day: "14:02", "Nov 28, 14:02"."""
+    local = timezone.localtime(at)
+    day = "" if local.date() == timezone.localdate() else f"{local:%b} {local.day}, "
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{day}{local:%H:%M} {local:%Z}")
+
+
 @register.filter
 def duration(seconds: float | None) -> str:
     """A length of time in at most two units: "450 ms", "3.2 s", "3 min 20 s", "2 h 5 min"."""

@@ -64,7 +64,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.ORDER_OVERRAN: "The order missed its own complete-by time ({overruns} of {limit})",
     EventKind.PROCESSED: "Processed: every step is completed",
     EventKind.COMPENSATED: "Cancelled: every step that had an effect is reversed",
-    EventKind.ERROR: "The order went into Error, and operators were alerted{error}",
+    EventKind.ERROR: "The order went into Error, and an alert was opened{error}",
     EventKind.RESUBMITTED: "{subject} was resubmitted{reversal}{reason}",
     EventKind.EDITED: "{subject} was edited ({fields}){following}{reason}",
     EventKind.HURRIED: "Step {step} will be retried now",
@@ -179,9 +179,7 @@ def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
     """Says what happened. An event kind that this release does not know is shown by its name and details."""
     template = SENTENCES.get(event.kind)
     if event.kind == EventKind.ERROR and event.detail.get("alert") == AlertKind.COMPENSATION_FAILED:
-        template = (
-            "The reversal of {step} failed, the order went into Error, and operators were alerted{error}"
-        )
+        template = "The reversal of {step} failed, the order went into Error, and an alert was opened{error}"
     if event.kind == EventKind.PAUSED and event.step:
         template = "Step {step} is paused in all orders, and waits until somebody resumes it"
     if event.kind == EventKind.STEP_DEFERRED:

@@ -151,10 +151,11 @@ def _section(title: str, lines: Sequence[str], nothing: str) -> list[str]:
 
 def _open_cause(cause: OpenCause) -> str:
     alerts, snooze = cause.alerts, cause.snooze
-    size = _size(cause.time) if cause.time else ""
+    size = _orders_of(cause.time) if cause.time else ""
     if alerts.has_orders and (cause.time is None or cause.time.orders != alerts.open):
         size = f"{number(alerts.open)} of {size}" if size else f"{counted(alerts.open, 'order')}, "
-    text = f"{_name(alerts)}: {size}since {_at(alerts.first_at)}, owner {alerts.group.owner_name or 'nobody'}"
+    size += _worth(cause)
+    text = f"{_name(alerts)}: {size}since {_at(cause.since)}, owner {alerts.group.owner_name or 'nobody'}"
     if alerts.acknowledged:
         text += f", acknowledged by {alerts.acknowledged_by}"
     if snooze is not None:
@@ -165,12 +166,19 @@ def _open_cause(cause: OpenCause) -> str:
 
 def _size(time: OpenTime) -> str:
     """How many orders it has hit, and their money, with a comma after each; empty if it has hit none."""
+    return _orders_of(time) + _worth(time)
+
+
+def _orders_of(time: OpenTime) -> str:
     verb = " waited" if time.group.kind == AlertKind.OUTAGE else ""
-    orders = f"{counted(time.orders, 'order')}{verb}, " if time.orders else ""
+    return f"{counted(time.orders, 'order')}{verb}, " if time.orders else ""
+
+
+def _worth(of: OpenTime | OpenCause) -> str:
     sums = ", ".join(
-        money(Money(amount=amount, currency=code), locale=ENGLISH) for code, amount in time.money.items()
+        money(Money(amount=amount, currency=code), locale=ENGLISH) for code, amount in of.money.items()
     )
-    return f"{orders}{'at least ' if time.more_money else ''}{sums}, " if sums else orders
+    return f"{'at least ' if of.more_money else ''}{sums}, " if sums else ""
 
 
 def _time(time: OpenTime) -> str:

@@ -11,7 +11,7 @@ from orders.selectors.desk.standing import StandingKind
 from orders.selectors.desk.supervisor import SupervisorStatus
 from orders.vocabulary import CircuitState, ProcessState
 from orders.wording.agents import down_sentence, draining_sentence, hold_sentence
-from orders.wording.pauses import until_in_words
+from orders.wording.pauses import ACCEPTED_AGAIN, until_in_words
 from orders.wording.units import counted, duration
 
 PAGES = ("supervisor", "agents", "alerts", "set-aside", "orders", "pauses")
@@ -57,7 +57,8 @@ def summarise(
 
 def _of_intake(numbers: Overview) -> Iterator[Concern]:
     if (pause := numbers.intake_pause) is not None:
-        sentence = f"New orders are refused {until_in_words(pause.until)}: {pause.by} has paused them."
+        ends = until_in_words(pause.until, otherwise=ACCEPTED_AGAIN)
+        sentence = f"New orders are refused {ends}: {pause.by} has paused them."
         yield Concern(tone="bad", page="pauses", sentence=sentence)
 
 

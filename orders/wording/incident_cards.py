@@ -50,7 +50,7 @@ class Card:
 
 
 def impact_in_words(risk: AtRisk) -> str:
-    """What is at risk: "€1,560.00 is at stake. 3 orders are late, or due within the hour."; empty if nothing is."""
+    """What is at risk: "€1,560.00 is at stake. 1 order is late; 8 are due within the hour."; empty if nothing is."""
     more = " or more" if risk.more else ""
     sums = [
         money(Money(amount=amount, currency=currency), locale=ENGLISH) + more
@@ -61,7 +61,22 @@ def impact_in_words(risk: AtRisk) -> str:
         enumeration = ", ".join(sums[:-1]) + (" and " if sums[:-1] else "") + sums[-1]
         sentences.append(f"{enumeration} {'is' if len(sums) == 1 else 'are'} at stake.")
     if risk.promises:
-        verb = "is" if risk.promises == 1 and not risk.more else "are"
-        orders = f"{number(risk.promises)} or more orders" if risk.more else counted(risk.promises, "order")
-        sentences.append(f"{orders} {verb} late, or due within the hour.")
+        sentences.append(_promises(risk))
     return " ".join(sentences)
+
+
+def _promises(risk: AtRisk) -> str:
+    """How many promises are broken, and how many soon will be."""
+    soon = risk.promises - risk.late
+    if not risk.late:
+        return f"{_orders_are(soon, more=risk.more)} due within the hour."
+    late = f"{_orders_are(risk.late, more=risk.more)} late"
+    if not soon:
+        return f"{late}."
+    return f"{late}; {number(soon)} {'is' if soon == 1 else 'are'} due within the hour."
+
+
+def _orders_are(count: int, *, more: bool) -> str:
+    """So many orders, with the verb: "1 order is", "1 or more orders are"."""
+    orders = f"{number(count)} or more orders" if more else counted(count, "order")
+    return f"{orders} {'is' if count == 1 and not more else 'are'}"

@@ -78,14 +78,20 @@ def _of_supervisor(incident: Incident, now: datetime) -> Card:
 
 
 def _of_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
+    # The alert is closed by the next look at the queue, which may have emptied since the last, into Error too.
+    waits = incident.agent is None or incident.agent.waiting or incident.agent.requests
     return Card(
         kind=incident.kind,
         tone="warn",
-        title=f"Orders waiting for {alerts.group.agent} will be late at its current pace.",
+        title=f"Orders waiting for {alerts.group.agent} will be late at its current pace."
+        if waits
+        else f"Orders that waited for {alerts.group.agent} were going to be late. None waits for it now.",
         since=incident.since,
         why=_limits(incident.agent),
         impact="",
-        by_itself="They will be done, but late.",
+        by_itself="If nothing else goes wrong, they will be done, but late."
+        if waits
+        else "The next check closes this.",
         links=[CardLink(label="See which and when", page="deadlines"), _group_link(alerts)],
     )
 

@@ -8,16 +8,19 @@ from orders.selectors.desk.ended_pauses import EndedPause, PausedKind
 from orders.selectors.desk.pauses import Pauses
 from orders.wording.units import counted, duration, number
 
+ACCEPTED_AGAIN = "until somebody accepts them again"
+"""How a pause of new orders ends that has no end of its own."""
 
-def until_in_words(until: datetime | None) -> str:
-    """Until when a pause lasts: "until it is resumed" or "until 14:30 UTC on 26 November"."""
-    return f"until {until:%H:%M} UTC on {until.day} {until:%B}" if until else "until it is resumed"
+
+def until_in_words(until: datetime | None, *, otherwise: str = "until it is resumed") -> str:
+    """Until when a pause lasts: "until 14:30 UTC on 26 November", or `otherwise` if it has no end of its own."""
+    return f"until {until:%H:%M} UTC on {until.day} {until:%B}" if until else otherwise
 
 
 def lasts_in_words(minutes: int | None, until: datetime | None) -> str:
-    """How long a pause will last: "for 1 hour", or as `until_in_words` says it."""
+    """How long new orders will be refused: "for 1 hour", or as `until_in_words` says it."""
     if not minutes:
-        return until_in_words(until)
+        return until_in_words(until, otherwise=ACCEPTED_AGAIN)
     return f"for {counted(minutes, 'minute') if minutes % 60 else counted(minutes // 60, 'hour')}"
 
 
@@ -51,7 +54,8 @@ def _ended(pause: EndedPause) -> str:
 
 def _lines(pauses: Pauses) -> Iterator[str]:
     if pause := pauses.intake:
-        yield f"new orders: refused {_who(pause.by, pause.at, pause.until, pause.reason)}"
+        author = _who(pause.by, pause.at, pause.until, pause.reason, otherwise=ACCEPTED_AGAIN)
+        yield f"new orders: refused {author}"
     for step in pauses.steps:
         waiting = counted(step.orders, "order", most=MOST_COUNTED)
         wait = "waits" if step.orders == 1 else "wait"
@@ -63,6 +67,13 @@ def _lines(pauses: Pauses) -> Iterator[str]:
         yield f"{number(rest)} more orders"
 
 
-def _who(by: str, at: datetime, until: datetime | None, reason: str) -> str:
-    ends = f"until {until:%Y-%m-%d %H:%M}" if until else "until somebody resumes it"
+def _who(
+    by: str,
+    at: datetime,
+    until: datetime | None,
+    reason: str,
+    *,
+    otherwise: str = "until somebody resumes it",
+) -> str:
+    ends = f"until {until:%Y-%m-%d %H:%M}" if until else otherwise
     return f"by {by or 'nobody named'} since {at:%Y-%m-%d %H:%M}, {ends}{f' ({reason})' if reason else ''}"

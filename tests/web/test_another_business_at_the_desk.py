@@ -56,7 +56,7 @@ def test_the_list_has_one_workflow_if_asked(desk: Desk, ada: APIClient) -> None:
 def test_the_page_of_an_order_shows_its_profile(desk: Desk) -> None:
     order_id = a_burnt_cake()
     page = desk("admin").get(f"/console/orders/{order_id}/").content.decode()
-    for text in ("walnut cake", "table 7", "Icing", "lemon", "Promised by"):
+    for text in ("walnut cake", "table 7", "Icing", "lemon", "Due"):
         assert text in page, text
     assert "Ship" not in page
 

@@ -169,8 +169,12 @@ def test_a_cancelled_order_promises_nothing_any_longer(desk: Desk) -> None:
     pages = {
         goal: words_of(desk("viewer").get(f"/console/orders/{order.pk}/")) for goal, order in orders.items()
     }
-    assert "Promised by in 8 minutes" in pages["complete"]
-    assert "Promised by" not in pages["compensate"]
+    processed = an_order({}, process_state="processed", finished_at=ago(5))
+    Order.objects.filter(pk=processed.pk).update(promised_by=ahead(480))
+    words = words_of(desk("viewer").get(f"/console/orders/{processed.pk}/"))
+    assert re.search(r"Promised for (\w+ \d+, )?\d\d:\d\d UTC Placed", words)
+    assert "Due in 8 minutes" in pages["complete"]
+    assert "Due in" not in pages["compensate"] and "Promised for" not in pages["compensate"]
 
 
 def test_a_cancellation_under_way_does_not_say_that_it_begins_later(desk: Desk) -> None:

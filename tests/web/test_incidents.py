@@ -75,7 +75,7 @@ def test_an_outage_names_the_service_its_cause_and_who_waits_and_says_that_they_
     assert outage["title"].endswith("(connection lost).")
     assert (outage["kind"], outage["severity"], outage["why"]) == ("outage", "bad", "Reset.")
     assert outage["by_itself"] == "2 orders wait and will continue by themselves."
-    assert outage["impact"] == "€78.00 is at stake. 2 orders are late, or due within the hour."
+    assert outage["impact"] == "€78.00 is at stake. 2 orders are due within the hour."
     assert (outage["orders"], outage["money"], outage["promises"], outage["has_more"]) == (
         2,
         [{"amount": 7_800, "currency": "EUR"}],
@@ -151,14 +151,25 @@ def test_our_own_failures_come_first_then_cancellations_outages_failed_orders_by
 
 
 def test_orders_that_will_be_late_are_an_incident_unless_the_service_itself_is_one() -> None:
+    waiting(1)
     make_alert(None, kind="late", code="deadlines", message="oven is slow", subject="oven", agent="oven")
     (incident,) = results()
     assert (incident["kind"], incident["title"]) == (
         "late",
         "Orders waiting for oven will be late at its current pace.",
     )
+    assert incident["by_itself"] == "If nothing else goes wrong, they will be done, but late."
     Circuit.objects.filter(agent="oven").update(state="open", opened_at=ago(61), probe_at=ahead(30))
     assert [incident["kind"] for incident in results("olga")] == ["outage"]
+
+
+def test_no_order_that_failed_meanwhile_is_promised_to_be_done_late() -> None:
+    make_alert(None, kind="late", code="deadlines", message="oven is slow", subject="oven", agent="oven")
+    (incident,) = results()
+    assert (incident["title"], incident["by_itself"]) == (
+        "Orders that waited for oven were going to be late. None waits for it now.",
+        "The next check closes this.",
+    )
 
 
 def test_what_an_operator_has_limited_is_said_where_orders_will_be_late_because_of_it() -> None:
@@ -221,7 +232,7 @@ def test_failed_orders_lead_an_operator_to_the_preview_and_a_viewer_to_the_alert
     failed()
     (incident,) = results()
     assert incident["title"] == "2 orders failed at oven: it is burnt"
-    assert incident["impact"] == "€78.00 is at stake. 2 orders are late, or due within the hour."
+    assert incident["impact"] == "€78.00 is at stake. 2 orders are due within the hour."
     assert [link["text"] for link in incident["links"]] == ["Resubmit 2 orders…", "Open the alert"]
     assert "/console/bulk/new/?group=" not in overview()
     page = signed_in(person("operator", "otto")).get("/console/").content.decode()
@@ -236,9 +247,26 @@ def test_what_is_not_added_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     failed()
     (incident,) = results()
     assert (incident["orders"], incident["has_more"]) == (2, True)
-    assert (
-        incident["impact"] == "€39.00 or more is at stake. 1 or more orders are late, or due within the hour."
-    )
+    assert incident["impact"] == "€39.00 or more is at stake. 1 or more orders are due within the hour."
+
+
+@pytest.mark.parametrize(
+    ("promised", "sentence"),
+    [
+        ((-60, -60), "2 orders are late."),
+        ((-60, 60, 60), "1 order is late; 2 are due within the hour."),
+        ((60,), "1 order is due within the hour."),
+        ((7_200,), ""),
+    ],
+)
+def test_orders_that_are_late_are_told_from_those_that_are_due_soon(
+    promised: tuple[int, ...], sentence: str
+) -> None:
+    Circuit.objects.update(state="open", opened_at=ago(61), probe_at=ahead(30))
+    for seconds in promised:
+        waiting(1, promised_in=seconds)
+    (incident,) = results()
+    assert incident["impact"].partition(" at stake.")[2].strip() == sentence
 
 
 def test_a_paused_service_says_who_paused_it_and_why() -> None:

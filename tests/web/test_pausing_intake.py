@@ -172,6 +172,7 @@ def test_an_admin_does_it_on_the_page_and_everybody_at_the_desk_sees_it() -> Non
     assert (
         "Orders that were accepted continue." in page and "stock-taking" in page and "paused by ada" in page
     )
+    assert "New orders are refused until " in page and "New orders were paused by ada" in page
     overview = " ".join(viewer.get("/console/").content.decode().split())
     assert "New orders are refused: ada has paused them." in overview
     assert "New orders</a> are refused" in viewer.get("/console/handover/?hours=8").content.decode()

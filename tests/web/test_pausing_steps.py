@@ -38,7 +38,7 @@ def test_an_operator_pauses_a_step_on_the_page_and_resumes_it(desk: Desk) -> Non
     assert (pause.workflow, pause.step, pause.reason) == ("fulfil-order", "create-shipment", "wrong labels")
     assert pause.until is not None and 14_300 < (pause.until - pause.at).total_seconds() <= 14_400
     page = words(viewer, PAGE)
-    assert "<strong>create-shipment</strong> of fulfil-order is paused by" in page
+    assert "<strong>create-shipment</strong> of fulfil-order was paused by" in page
     assert (
         "No order is held there yet: each is counted when it comes to the step." in page
         and "resume/" not in page

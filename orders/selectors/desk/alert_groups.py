@@ -13,6 +13,7 @@ from typing import Any
 from orders.engine.runtime.sql import fetch
 from orders.models import AlertGroup, BulkAction, GroupNote, OutgoingMessage
 from orders.selectors.desk.agents import waiting_for
+from orders.selectors.desk.bulk import actions_on_group
 from orders.selectors.desk.snoozes import snooze_of
 from orders.selectors.paging import Page, page_of
 from orders.vocabulary import AlertKind
@@ -245,7 +246,7 @@ def summaries(groups: Sequence[OpenAlerts], now: datetime) -> list[GroupSummary]
     # it.
     rows = fetch(_FACTS, {"groups": ids, "now": now, "recent": RECENT, "most": MOST_CLOSED})
     facts = {row[0]: row[1:] for row in rows}
-    values = _values(groups)
+    values = values_at_risk(groups)
     agents = sorted({alerts.group.agent for alerts in groups if alerts.is_outage})
     waiting = waiting_for(agents) if agents else {}
     return [_summary(alerts, facts[alerts.group.pk], values, waiting, now) for alerts in groups]
@@ -281,7 +282,8 @@ def _summary(
     )
 
 
-def _values(groups: Sequence[OpenAlerts]) -> dict[int, ValueAtRisk]:
+def values_at_risk(groups: Sequence[OpenAlerts]) -> dict[int, ValueAtRisk]:
+    """What is at risk by each of these groups, by its id. One query; `groups` may not be empty."""
     most = max(LEAST_VALUED, MOST_VALUED // len(groups))
     counts = {alerts.group.pk: alerts.open for alerts in groups}
     values: dict[int, ValueAtRisk] = {}
@@ -331,10 +333,10 @@ class GroupHistory:
 
 
 def group_history(group: AlertGroup) -> GroupHistory:
-    """The newest notes, bulk actions and notifications of a group. Three queries."""
+    """The newest notes, bulk actions and notifications of a group. Four queries."""
     return GroupHistory(
         notes=list(group.notes.order_by("-id")[:SHOWN_NOTES]),
-        actions=list(group.actions.order_by("-created_at")[:SHOWN]),
+        actions=list(actions_on_group(group)[:SHOWN]),
         messages=list(group.messages.order_by("-id")[:SHOWN]),
     )
 

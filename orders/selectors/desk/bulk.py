@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Case, OuterRef, Q, Subquery, When
+from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, When
 
 from orders.engine.runtime.sql import fetch
 from orders.fields.money import Money
-from orders.models import Alert, BulkAction, BulkItem
+from orders.models import Alert, AlertGroup, BulkAction, BulkItem
 from orders.selectors.desk.money_back import NOTHING, MoneyBack, Refund, together, total_back
 from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
@@ -28,6 +28,15 @@ _BUSY = """
 """
 
 
+_ON_GROUP = """
+    SELECT DISTINCT i.action_id
+      FROM (SELECT order_id, opened_at, closed_at FROM orders_alert
+             WHERE group_id = %s AND closed_at IS NOT NULL ORDER BY closed_at DESC LIMIT %s) AS a
+      JOIN orders_bulkitem AS i ON i.order_id = a.order_id
+     WHERE i.acted_at BETWEEN a.opened_at AND a.closed_at + interval '1 minute'
+"""
+MOST_CLOSED = 500
+"""The alerts of a cause, the last closed, whose orders' bulk actions are looked up."""
 _OF_ONE = Q(total=1, query={}, group=None, selection__startswith="order ")
 """Resubmits one order. An action that somebody has set up has a `query`, if only with its token."""
 _CAUSE = Case(
@@ -186,6 +195,14 @@ def action_page(
         actions=[_progress(action, waves, now) for action in rows[:limit]],
         after=rows[limit - 1].pk if len(rows) > limit else None,
     )
+
+
+def actions_on_group(group: AlertGroup) -> QuerySet[BulkAction]:
+    """The bulk actions that were started from a cause, or that acted on orders of it while their alerts were open, the
+    newest first. One query, and one more when it is read."""
+    ids = [row[0] for row in fetch(_ON_GROUP, [group.pk, MOST_CLOSED])]
+    acted = BulkAction.objects.filter(Q(group=group) | Q(pk__in=ids))
+    return acted.exclude(_OF_ONE).order_by("-created_at")
 
 
 def find_action(action_id: int, *, now: datetime) -> Progress | None:

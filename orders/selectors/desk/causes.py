@@ -174,10 +174,14 @@ def _totals(orders: Sequence[Sequence[UUID]]) -> dict[int, dict[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """How often a cause was open in the last `DAYS` days before it began now, and the last of these times."""
+    """How often a cause was open in the last `DAYS` days before it began now, and the last of these times.
+
+    `began_at` is when it began now; None if it is not open.
+    """
 
     count: int
     last: OpenTime | None
+    began_at: datetime | None
 
 
 DAYS = 30
@@ -194,4 +198,5 @@ def earlier_times(group: AlertGroup, *, now: datetime) -> Before:
     """The times before the present one, or all if it is not open. Three statements."""
     times = open_times(since=now - timedelta(days=DAYS), until=now, group=group)
     closed = [each for each in times if not each.is_open]
-    return Before(count=len(closed), last=closed[0] if closed else None)
+    began_at = next((each.began_at for each in times if each.is_open), None)
+    return Before(count=len(closed), last=closed[0] if closed else None, began_at=began_at)

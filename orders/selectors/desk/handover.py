@@ -3,14 +3,14 @@
 Each part is read by an index and bounded, so that a page costs the same after a bad night.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
 from orders.models import Alert, AlertGroup, BulkAction, GroupNote, HandoverNote, StepState
-from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
+from orders.selectors.desk.alert_groups import OpenAlerts, ValueAtRisk, open_groups, values_at_risk
 from orders.selectors.desk.approvals import ApprovalRow, approval_page, count_waiting
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.bulk import Progress, find_action
@@ -82,12 +82,29 @@ class OpenCause:
     """A cause that is open now, with its snooze, and why, if it is snoozed.
 
     `time` has the orders that it has hit since it began, and their money; None if there were too many causes to say.
+    `at_risk` is of the orders whose alerts are open.
     """
 
     alerts: OpenAlerts
+    at_risk: ValueAtRisk
     time: OpenTime | None
     snooze: Snooze | None
     snooze_reason: str = ""
+
+    @property
+    def since(self) -> datetime:
+        """When it began. Alerts that were closed since do not make it younger, as in the list of what opened."""
+        return self.time.began_at if self.time else self.alerts.first_at
+
+    @property
+    def money(self) -> Mapping[str, int]:
+        """What the open orders are worth or, of an outage, those that waited, by currency in minor units."""
+        return self.at_risk.money if self.alerts.has_orders or not self.time else self.time.money
+
+    @property
+    def more_money(self) -> bool:
+        """Whether there are orders whose totals are not added up."""
+        return self.at_risk.more if self.alerts.has_orders or not self.time else self.time.more_money
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +162,7 @@ class Handover:
 
 
 def read_handover(*, since: datetime, now: datetime) -> Handover:
-    """The hand-over of a range that ends now. About 27 statements, and one more for each bulk action under way."""
+    """The hand-over of a range that ends now. About 28 statements, and one more for each bulk action under way."""
     times = open_times(since=since, until=now, limit=MOST_TIMES)
     causes = _open_causes(now, times)
     return Handover(
@@ -189,10 +206,12 @@ def _open_causes(now: datetime, times: Sequence[OpenTime]) -> list[OpenCause]:
     causes = [
         (alerts, snooze_of(alerts.group, count=alerts.open, now=now)) for alerts in open_groups(now=now)
     ]
+    values = values_at_risk([alerts for alerts, _ in causes]) if causes else {}
     last = last_acts((f"group {alerts.group.pk}", "snooze") for alerts, snooze in causes if snooze)
     return [
         OpenCause(
             alerts=alerts,
+            at_risk=values.get(alerts.group.pk, ValueAtRisk()),
             time=still_open.get(alerts.group.pk),
             snooze=snooze,
             snooze_reason=last.get((f"group {alerts.group.pk}", "snooze"), LastAct()).reason,

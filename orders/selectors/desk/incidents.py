@@ -4,7 +4,7 @@ Everything is counted up to a bound, so that the overview costs the same however
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -27,7 +27,10 @@ MOST_GROUPS = 100
 SOON = timedelta(hours=1)
 """A promise whose time comes within this, or has come, is at risk."""
 
-_PROMISED = "count(*) FILTER (WHERE o.promised_by < %(soon)s)"
+_PROMISED = """
+    count(*) FILTER (WHERE o.promised_by < %(soon)s), count(*) FILTER (WHERE o.promised_by < %(now)s)
+"""
+"""How many promises are at risk, and how many of those are broken."""
 _OF_GROUPS = f"""
     SELECT g.id, coalesce(o.currency, ''), count(*), coalesce(sum(o.total), 0)::bigint, {_PROMISED}
       FROM unnest(%(groups)s::bigint[]) AS g(id)
@@ -111,12 +114,13 @@ ORDER = tuple(IncidentKind)
 class AtRisk:
     """The orders of an incident, their money by currency in minor units, and how many of their promises are at risk.
 
-    With `more`, there are more orders, and `money` and `promises` are of the first ones.
+    `late` of these are broken. With `more`, there are more orders, and `money`, `promises` and `late` are of the first.
     """
 
     orders: int = 0
     money: Mapping[str, int] = field(default_factory=dict)
     promises: int = 0
+    late: int = 0
     more: bool = False
 
 
@@ -185,12 +189,14 @@ def _of_intake() -> Iterator[Incident]:
 def _of_steps(now: datetime) -> Iterator[Incident]:
     """The paused steps, each with the orders that wait because of that."""
     pauses = list(StepPause.objects.exclude(until__lte=now).order_by("at"))
-    rows = fetch(_AT_PAUSED_STEPS, {"most": MOST_ORDERS + 1, "soon": now + SOON}) if pauses else []
+    rows = (
+        fetch(_AT_PAUSED_STEPS, {"most": MOST_ORDERS + 1, "soon": now + SOON, "now": now}) if pauses else []
+    )
     risks = _risks(rows)
     for pause in pauses:
         risk = risks.get(pause.pk, NO_RISK)
-        if sum(orders for _, _, orders, _, _ in rows) > MOST_ORDERS:
-            risk = AtRisk(orders=risk.orders, money=risk.money, promises=risk.promises, more=True)
+        if sum(row[2] for row in rows) > MOST_ORDERS:
+            risk = replace(risk, more=True)
         yield Incident(kind=IncidentKind.PAUSED, since=pause.at, at_risk=risk, step_pause=pause)
 
 
@@ -204,7 +210,7 @@ def _of_groups(
 ) -> Iterator[Incident]:
     ids = [alerts.group.pk for alerts in groups if alerts.has_orders]
     most = max(LEAST_ORDERS, MOST_ORDERS // max(1, len(ids)))
-    rows = fetch(_OF_GROUPS, {"groups": ids, "most": most, "soon": now + SOON}) if ids else []
+    rows = fetch(_OF_GROUPS, {"groups": ids, "most": most, "soon": now + SOON, "now": now}) if ids else []
     risks = _risks(rows)
     for alerts in groups:
         group = alerts.group
@@ -212,7 +218,7 @@ def _of_groups(
             continue  # the agent itself is an incident, which knows more
         risk = risks.get(group.pk, NO_RISK)
         if alerts.open > risk.orders and alerts.has_orders:
-            risk = AtRisk(orders=alerts.open, money=risk.money, promises=risk.promises, more=True)
+            risk = replace(risk, orders=alerts.open, more=True)
         agent = agents.get(group.agent) if group.kind == AlertKind.LATE else None
         kind = _kind_of(group.kind)
         yield Incident(kind=kind, since=alerts.first_at, at_risk=risk, alerts=alerts, agent=agent)
@@ -233,13 +239,13 @@ def _of_agents(
 ) -> Iterator[Incident]:
     names = [agent.name for agent in agents]
     most = max(LEAST_ORDERS, MOST_ORDERS // max(1, len(names)))
-    rows = fetch(_OF_AGENTS, {"agents": names, "most": most, "soon": now + SOON}) if names else []
+    rows = fetch(_OF_AGENTS, {"agents": names, "most": most, "soon": now + SOON, "now": now}) if names else []
     risks = _risks(rows)
     outages = {alerts.group.agent: alerts for alerts in groups if alerts.is_outage}
     for agent in agents:
         risk = risks.get(agent.name, NO_RISK)
         if agent.waiting > most:
-            risk = AtRisk(orders=agent.waiting, money=risk.money, promises=risk.promises, more=True)
+            risk = replace(risk, orders=agent.waiting, more=True)
         kind = IncidentKind.OURS if agent.is_down else IncidentKind.OUTAGE
         since = None if agent.is_down or agent.is_forced or agent.circuit.paused else agent.circuit.opened_at
         alerts = outages.get(agent.name)
@@ -249,17 +255,22 @@ def _of_agents(
 def _of_rows(kind: IncidentKind, sql: str, now: datetime) -> Iterator[Incident]:
     rows = fetch(sql, {"now": now, "most": MOST_ORDERS + 1, "soon": now + SOON})
     if rows:
-        risk = _risks([(0, *row[:4]) for row in rows])[0]
+        risk = _risks([(0, *row[:5]) for row in rows])[0]
         if risk.orders > MOST_ORDERS:
-            risk = AtRisk(orders=risk.orders, money=risk.money, promises=risk.promises, more=True)
-        yield Incident(kind=kind, since=min(row[4] for row in rows), at_risk=risk)
+            risk = replace(risk, more=True)
+        yield Incident(kind=kind, since=min(row[5] for row in rows), at_risk=risk)
 
 
 def _risks(rows: Sequence[Sequence[Any]]) -> dict[Any, AtRisk]:
     """The orders, money and promises by key, from one row for each key and currency."""
     risks: dict[Any, AtRisk] = {}
-    for key, currency, orders, total, promises in rows:
+    for key, currency, orders, total, promises, late in rows:
         risk = risks.get(key, NO_RISK)
         money = {**risk.money, **({currency: total} if currency and total else {})}
-        risks[key] = AtRisk(orders=risk.orders + orders, money=money, promises=risk.promises + promises)
+        risks[key] = AtRisk(
+            orders=risk.orders + orders,
+            money=money,
+            promises=risk.promises + promises,
+            late=risk.late + late,
+        )
     return risks

@@ -23,7 +23,7 @@ _OF_GROUP = """
     ), latest AS (
         SELECT DISTINCT ON (order_id) * FROM newest WHERE order_id IS NOT NULL ORDER BY order_id, closed_at DESC
     )
-    SELECT latest.closed_by, p.process_state, waits.agent, max(latest.closed_at), count(*)
+    SELECT latest.closed_by, p.process_state, waits.agent, min(latest.closed_at), max(latest.closed_at), count(*)
       FROM latest
       JOIN orders_orderprocess AS p ON p.order_id = latest.order_id
       LEFT JOIN LATERAL (
@@ -47,12 +47,14 @@ _OF_ACTIONS = """
 
 @dataclass(frozen=True, kw_only=True)
 class Resubmission:
-    """What has become of the orders of a cause that somebody resubmitted, the last of them `at` that time.
+    """What has become of the orders of a cause that somebody resubmitted, the first at `first_at` and the last `at`
+    that time.
 
     `waiting` are those that wait for an agent, by its name, and `running` are the others that have not ended.
     """
 
     by: str
+    first_at: datetime
     at: datetime
     waiting: Mapping[str, int] = field(default_factory=dict)
     running: int = 0
@@ -77,11 +79,11 @@ def resubmissions_of(group_id: int, *, now: datetime) -> list[Resubmission]:
     return [_resubmission(by, [row[1:] for row in rows if row[0] == by]) for by in people]
 
 
-def _resubmission(by: str, rows: Sequence[tuple[str, str | None, datetime, int]]) -> Resubmission:
+def _resubmission(by: str, rows: Sequence[tuple[str, str | None, datetime, datetime, int]]) -> Resubmission:
     ended = {ProcessState.PROCESSED: 0, ProcessState.COMPENSATED: 0, ProcessState.ERROR: 0}
     waiting: dict[str, int] = {}
     running = 0
-    for state, agent, _, count in rows:
+    for state, agent, _, _, count in rows:
         if state in ended:
             ended[ProcessState(state)] += count
         elif agent:
@@ -90,7 +92,8 @@ def _resubmission(by: str, rows: Sequence[tuple[str, str | None, datetime, int]]
             running += count
     return Resubmission(
         by=by,
-        at=max(row[2] for row in rows),
+        first_at=min(row[2] for row in rows),
+        at=max(row[3] for row in rows),
         waiting=waiting,
         running=running,
         processed=ended[ProcessState.PROCESSED],

@@ -17,7 +17,7 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, done, refused
 from orders.services.operators.pausing_orders import ENDS_TOO_EARLY
-from orders.wording.pauses import until_in_words
+from orders.wording.pauses import ACCEPTED_AGAIN, until_in_words
 
 TARGET = "intake of orders"
 """What the audit log names as the target of these acts."""
@@ -39,7 +39,8 @@ def pause_intake(*, actor: Actor, reason: str, until: datetime | None = None) ->
             _, is_new = IntakePause.objects.get_or_create(
                 defaults={"at": now, "by": actor.name, "reason": reason, "until": until}
             )
-            words = f"New orders are refused {until_in_words(until)}. Orders that were accepted continue."
+            ends = until_in_words(until, otherwise=ACCEPTED_AGAIN)
+            words = f"New orders are refused {ends}. Orders that were accepted continue."
             result = done(words) if is_new else already("The intake is already paused.")
         after = {"until": until.isoformat() if until else None}
         return _end("pause intake", result, actor, reason, after=after)
