@@ -84,7 +84,7 @@ ALERT_KINDS: Mapping[str, str] = {
     AlertKind.ORDER_OVERRAN: "the order kept missing its complete-by time",
     AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
     AlertKind.SET_ASIDE: "a submission can never be inserted",
-    AlertKind.OUTAGE: "a remote service is not answering, so steps that need it wait",
+    AlertKind.OUTAGE: "a remote service is not answering, so steps for it wait",
     AlertKind.RELEASE: "this release cannot run the orders, so they wait",
     AlertKind.STALLED: "a role makes no progress",
     AlertKind.LATE: "orders will be late at the current pace",

@@ -41,7 +41,7 @@ def words(client: Client, field: str, word: str = "") -> list[str]:
         ("owner", "", ["vera"]),
         ("since", "yes", ["yesterday"]),
         ("archived", "", ["yes", "no"]),
-        ("total", "2", []),
+        ("total", "2", [">200"]),
         ("colour", "r", []),
         ("", "", []),
     ],
