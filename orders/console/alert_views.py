@@ -32,7 +32,7 @@ from orders.selectors.desk.inbox import read_inbox
 from orders.selectors.desk.snoozes import snooze_of
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import NoSuchGroupError
-from orders.vocabulary import BulkState
+from orders.vocabulary import AlertKind, BulkState
 from orders.wording.cancelling import cancel_many
 
 IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
@@ -90,6 +90,7 @@ def _group_page(
             "cause": cause,
             "cancel_act": cancel_many(cause.open, alerts.group_money_back(cause)) if cause else "",
             "closed": query.shows_closed,
+            "of_orders": AlertKind.are_about_orders(group.kind),
             "page": alerts.alerts_of_group(group, closed=query.shows_closed, after=query.position),
             "is_first": not query.position,
             "history": history,
