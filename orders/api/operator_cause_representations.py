@@ -92,9 +92,9 @@ class HeldAgentOut(Out):
 
 
 class EndedPauseOut(Out):
-    """A pause that lasted from `at` to `ended_at`. `kind` is what was paused, and `name` which: a step with its
-    workflow (the names of both, with a slash between), an agent, or an order. `name` is empty for the intake, and `ended_by` if
-    its time was over."""
+    """A pause that lasted from `at` to `ended_at`. `kind` is what was paused, and `name` which: a workflow and its step
+    with a slash between them, an agent, or an order. `name` is empty for the intake, and `ended_by` if its time was
+    over."""
 
     kind = serializers.ChoiceField(choices=list(PausedKind))
     name = serializers.CharField(allow_blank=True)
