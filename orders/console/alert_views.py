@@ -32,7 +32,8 @@ from orders.selectors.desk.inbox import read_inbox
 from orders.selectors.desk.snoozes import snooze_of
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import NoSuchGroupError
-from orders.vocabulary import BulkState
+from orders.vocabulary import AlertKind, BulkState
+from orders.wording.alert_words import alert_text
 from orders.wording.cancelling import cancel_many
 
 IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
@@ -88,8 +89,10 @@ def _group_page(
         {
             "group": group,
             "cause": cause,
+            "headline": _headline(group, cause),
             "cancel_act": cancel_many(cause.open, alerts.group_money_back(cause)) if cause else "",
             "closed": query.shows_closed,
+            "of_orders": AlertKind.are_about_orders(group.kind),
             "page": alerts.alerts_of_group(group, closed=query.shows_closed, after=query.position),
             "is_first": not query.position,
             "history": history,
@@ -103,6 +106,12 @@ def _group_page(
         },
         status=status,
     )
+
+
+def _headline(group: Any, cause: Any) -> str:
+    """What the cause is, with the agent that it is about."""
+    text = alert_text(group.kind, cause.message if cause else group.pattern)
+    return f"{group.agent}: {text}" if group.agent and group.agent not in text else text
 
 
 def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Orders: the list, one order, decisions, compensation, and the submissions that were set aside."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from orders.console.order_page import (
 )
 from orders.console.presence import of_order, present
 from orders.console.resubmission_part import resubmission_part
+from orders.fields.money import Money
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.agents import held_up
@@ -52,7 +54,7 @@ from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.logged_requests import orders_of_request, requests_about, requests_with_id
 from orders.services import audit
 from orders.vocabulary import Goal
-from orders.wording.cancelling import cancel_words
+from orders.wording.cancelling import cancel_words, sums_in_words
 from orders.wording.waits import spent_rows
 
 PAGE = 50
@@ -128,18 +130,34 @@ def _submission_like(order_filter: OrderFilter) -> UUID | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _counts(order_search: Search, matches: OrderList, *, is_whole: bool) -> dict[str, int | None]:
-    """How many orders match: `count` outside the archive and `archived` in it, each counted up to `most`."""
+def _counts(order_search: Search, matches: OrderList, *, is_whole: bool) -> dict[str, int | str | None]:
+    """How many orders match: `count` outside the archive and `archived` in it, each counted up to `most`; and what they
+    are `worth`, if they are all on the page."""
     order_filter, at = order_search.order_filter, order_search.now
     most = search.most_counted(order_filter)
     if is_whole and not matches.after and not matches.archived_after:
         archived = sum(row.is_archived for row in matches.orders)
-        return {"count": len(matches.orders) - archived, "archived": archived, "most": most}
+        return {
+            "count": len(matches.orders) - archived,
+            "archived": archived,
+            "most": most,
+            "worth": _worth(matches.orders),
+        }
     return {
         "count": search.quick_count(order_filter, now=at, search=order_search),
         "archived": archive_search.count(order_filter, most=most, now=at, search=order_search),
         "most": most,
     }
+
+
+def _worth(orders: Iterable[OrderRow]) -> str:
+    totals: Counter[str] = Counter()
+    for order in orders:
+        if order.total is not None:
+            totals[order.currency] += order.total
+    return sums_in_words(
+        [Money(amount=amount, currency=currency) for currency, amount in totals.most_common()]
+    )
 
 
 def _next_page(order_filter: OrderFilter, matches: OrderList) -> str:

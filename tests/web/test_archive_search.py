@@ -151,7 +151,7 @@ def test_the_page_says_what_is_archived_and_does_not_let_it_be_selected(desk: De
     assert f'value="{archived}"' not in page
     assert f"/console/orders/{archived}/" in page
     text = " ".join(page.split())
-    assert "1 order and 1 archived order <span" in text
+    assert "1 order and 1 archived order worth €" in text
     assert "Act on the matching order" in text
     Order.objects.filter(pk=stored).update(email="bob@example.org")
     page = desk("operator").get("/console/orders/", {"q": "ada@example.org"}).content.decode()

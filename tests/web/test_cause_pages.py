@@ -29,7 +29,7 @@ def test_a_cause_is_taken_and_the_second_person_reads_who_was_faster(olga: Clien
     number = group_of().pk
     assert "Take it" in text_of(olga.get(f"/console/alerts/{number}/"))
     text = text_of(olga.post(f"/console/alerts/{number}/take/", follow=True))
-    assert "It is yours, and you have acknowledged it. Others can see that." in text and "Hand over" in text
+    assert "It now belongs to olga, who has also acknowledged it." in text and "Hand over" in text
     problem = otto.post(f"/api/v1/alerts/groups/{number}/take")
     assert_problem(problem, "act_refused")
     assert problem.json()["detail"].startswith("Given to olga ")
@@ -41,7 +41,7 @@ def test_a_cause_is_taken_and_the_second_person_reads_who_was_faster(olga: Clien
     answer = otto.post(
         f"/api/v1/alerts/groups/{number}/assign", {"owner": "otto", "expected": "olga"}, format="json"
     )
-    message = "It is yours, and you have acknowledged it. Others can see that."
+    message = "It now belongs to otto, who has also acknowledged it."
     assert answer.json() == {"result": "done", "message": message}
     late = olga.post(f"/console/alerts/{number}/assign/", {"owner": "", "expected": "olga"}, follow=True)
     assert "Given to otto" in text_of(late) and group_of().owner_name == "otto"

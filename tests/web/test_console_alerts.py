@@ -103,7 +103,13 @@ def test_an_outage_says_how_many_steps_wait_and_offers_nothing_to_resubmit(desk:
     assert "3 steps waiting" in text_of(client.get("/console/alerts/"))
     page = client.get(f"/console/alerts/{group_of('unreachable').pk}/")
     assert "Steps waiting 3" in text_of(page)
-    assert "/console/bulk/new/" not in page.content.decode()
+    html = page.content.decode()
+    assert "/console/bulk/new/" not in html
+    assert 'href="/console/orders/?q=waiting%3Akitchen">Show the orders that wait</a>' in " ".join(
+        html.split()
+    )
+    assert '<th scope="col">Customer</th>' not in html  # an outage is no order's
+    assert re.search(r"<h1>\s*kitchen: no answer\s*</h1>", html)
 
 
 def test_an_empty_inbox_says_so(desk: Desk) -> None:

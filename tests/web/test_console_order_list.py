@@ -14,7 +14,7 @@ from uuid_utils.compat import uuid7
 from orders.business.order_ids import derived_order_id
 from orders.console import order_views
 from orders.console.forms.filters import OrderFilterForm
-from orders.models import ArchivedOrder, AuditEntry, OrderProcess, SubmissionMessage
+from orders.models import ArchivedOrder, AuditEntry, Order, OrderProcess, SubmissionMessage
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.filters import NAMES
 from orders.selectors.desk.supervisor import retry_limits
@@ -266,3 +266,12 @@ def test_a_filter_that_nobody_offers_is_reported_and_breaks_nothing(path: str, d
     for name in NAMES:
         for value in ("https://evil.example/\r\nx: y", "💥" * 500, "[]"):
             assert client.get(path, {name: value}).status_code in (200, 302, 400), (name, value)
+
+
+def test_the_sum_of_all_that_match_stands_beside_their_number(desk: Desk) -> None:
+    in_error()
+    pounds = in_error()
+    Order.objects.filter(pk=pounds.pk).update(currency="GBP", total=1_250)
+    an_order({})
+    page = " ".join(desk("viewer").get("/console/orders/", {"q": "state:error"}).content.decode().split())
+    assert "2 orders worth €39.00 and £12.50" in page

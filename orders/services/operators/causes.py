@@ -140,7 +140,7 @@ def _change_owner(group: AlertGroup, account: User | None, *, actor: Actor, act:
     name = group.owner_name
     message = f"It now belongs to {name}." if name else "Nobody owns it now."
     if name == actor.name:
-        message = "It is yours, and you have acknowledged it. Others can see that."
+        message = f"It now belongs to {name}, who has also acknowledged it."
     changes = {"owner": before}, {"owner": name}
     return _record(group, done(message), actor=actor, act=act, reason=reason, changes=changes)
 

@@ -74,7 +74,9 @@ def resume_step(*, workflow: str, step: str, actor: Actor, reason: str = "") -> 
         if pause is None or (pause.until is not None and pause.until <= now):
             return _end("resume step", workflow, step, already("The step is not paused."), actor, reason)
         pause.delete()
-        result = done(f"The step {step} has been resumed. Waiting orders are let through gradually.")
+        result = done(
+            f"The step {step} has been resumed. Its orders go on gradually, as its agent takes them."
+        )
         before = {"by": pause.by, "reason": pause.reason}
         return _end("resume step", workflow, step, result, actor, reason, before=before)
 
