@@ -138,9 +138,9 @@ def test_a_group_shows_its_acknowledgement_its_notes_and_who_was_notified(desk: 
     client = desk("operator")
     at = f"/console/alerts/{group.pk}/"
     assert client.post(f"{at}acknowledge/").status_code == 302
-    client.post(f"{at}note/", {"text": "  the carrier was <told>  "})
+    client.post(f"{at}note/", {"text": "  the carrier was <told>\r\nat noon  "})
     client.post(f"{at}note/", {"text": "   "})
-    assert GroupNote.objects.get().text == "the carrier was <told>"
+    assert GroupNote.objects.get().text == "the carrier was <told>\nat noon"
     text = text_of(client.get(at))
     assert "Acknowledged by olga" in text
     assert escape("the carrier was <told>") in text

@@ -4,6 +4,7 @@ from django.db import transaction
 
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import database_now
+from orders.fields.prose import tidy_prose
 from orders.models import AlertGroup, GroupNote
 from orders.services import audit
 
@@ -39,7 +40,7 @@ def unacknowledge(*, group_id: int, actor: audit.Actor, reason: str = "") -> Ale
 
 def add_note(*, group_id: int, actor: audit.Actor, text: str) -> GroupNote:
     """Adds a note to an alert group. Raises `NoSuchGroupError` and `EmptyNoteError`."""
-    note_text = text.strip().replace("\x00", "")[:LONGEST_NOTE]
+    note_text = tidy_prose(text, longest=LONGEST_NOTE)
     if not note_text:
         raise EmptyNoteError("a note needs some text")
     with transaction.atomic():

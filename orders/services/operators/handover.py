@@ -8,6 +8,7 @@ from django.db import transaction
 from orders.access.levels import may_operate
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import database_now
+from orders.fields.prose import tidy_prose
 from orders.models import HandoverNote, OutgoingMessage
 from orders.outbox import queue
 from orders.selectors.desk.handover import HOURS, refusal_of_range
@@ -33,7 +34,7 @@ def add_note(*, actor: Actor, text: str, since: datetime | None = None) -> Resul
 
     Raises `EmptyHandoverNoteError`.
     """
-    note_text = text.strip().replace("\x00", "").replace("\r\n", "\n")[:LONGEST_NOTE]
+    note_text = tidy_prose(text, longest=LONGEST_NOTE)
     if not note_text:
         raise EmptyHandoverNoteError("a note needs some text")
     with transaction.atomic():

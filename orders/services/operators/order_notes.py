@@ -7,6 +7,7 @@ from django.db import transaction
 
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.runtime.sql import database_now
+from orders.fields.prose import tidy_prose
 from orders.models import OrderNote, OrderProcess
 from orders.selectors.orders import order_exists
 from orders.services import audit
@@ -25,7 +26,7 @@ def add_note(*, order_id: UUID, actor: Actor, text: str) -> Result:
 
     The order is not locked, so it goes on meanwhile. Raises `NoSuchOrderError`.
     """
-    note_text = text.strip().replace("\x00", "").replace("\r\n", "\n")[:LONGEST_NOTE]
+    note_text = tidy_prose(text, longest=LONGEST_NOTE)
     if not note_text:
         return refused("A note needs some text.")
     with transaction.atomic():

@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from orders.engine.runtime.sql import database_now
+from orders.fields.prose import tidy_prose
 from orders.models import OwnRunbook
 from orders.services import audit
 from orders.services.act_results import Result
@@ -21,14 +22,14 @@ def write(*, group_id: int, actor: Actor, text: str, expected: str | None = None
     `expected` is the text that whoever writes has seen; None does not say. If it is another one by now, nothing
     changes. Raises `NoSuchGroupError`.
     """
-    new = text.strip().replace("\x00", "").replace("\r\n", "\n")[:LONGEST]
+    new = tidy_prose(text, longest=LONGEST)
     with transaction.atomic():
         code = lock_group(group_id).code
         own = OwnRunbook.objects.select_for_update().filter(pk=code).first()
         before = own.text if own else ""
         if new == before:
             return already("The text is the same as before.")
-        if expected is not None and expected.strip().replace("\r\n", "\n") != before:
+        if expected is not None and tidy_prose(expected, longest=LONGEST) != before:
             by = f"{own.by} has changed" if own else "Somebody has removed"
             result = refused(f"{by} the text meanwhile. Look at it, then write yours again.")
             audit.record(
