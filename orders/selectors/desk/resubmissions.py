@@ -15,33 +15,42 @@ SINCE = timedelta(days=1)
 MOST_READ = 2_000
 """The closed alerts of a cause that are read, the newest, and the orders of each action."""
 
-_OF_GROUP = """
+_WAITS = """
+    waits AS (
+        SELECT DISTINCT ON (s.order_id) s.order_id, s.agent FROM orders_stepstate AS s
+         WHERE s.waiting_since IS NOT NULL AND s.order_id IN (SELECT order_id FROM acted)
+         ORDER BY s.order_id, s.waiting_since
+    )
+"""
+"""The agent that each of the orders `acted` waits for, the longest if for several: an order is counted once."""
+_OF_GROUP = f"""
     WITH newest AS MATERIALIZED (
         SELECT order_id, closed_at, closed_by, resolution FROM orders_alert
          WHERE group_id = %(group)s AND closed_at > %(since)s
          ORDER BY closed_at DESC LIMIT %(most)s
-    ), latest AS (
+    ), acted AS (
         SELECT DISTINCT ON (order_id) * FROM newest WHERE order_id IS NOT NULL ORDER BY order_id, closed_at DESC
-    )
-    SELECT latest.closed_by, p.process_state, waits.agent, min(latest.closed_at), max(latest.closed_at), count(*)
-      FROM latest
-      JOIN orders_orderprocess AS p ON p.order_id = latest.order_id
-      LEFT JOIN LATERAL (
-           SELECT agent FROM orders_stepstate
-            WHERE order_id = latest.order_id AND waiting_since IS NOT NULL ORDER BY waiting_since LIMIT 1
-      ) AS waits ON true
-     WHERE latest.resolution IN ('resubmitted', 'edited')
-     GROUP BY latest.closed_by, p.process_state, waits.agent
-     ORDER BY max(latest.closed_at) DESC, waits.agent
+    ), {_WAITS}
+    SELECT acted.closed_by, p.process_state, waits.agent, min(acted.closed_at), max(acted.closed_at), count(*)
+      FROM acted
+      JOIN orders_orderprocess AS p ON p.order_id = acted.order_id
+      LEFT JOIN waits ON waits.order_id = acted.order_id
+     WHERE acted.resolution IN ('resubmitted', 'edited')
+     GROUP BY acted.closed_by, p.process_state, waits.agent
+     ORDER BY max(acted.closed_at) DESC, waits.agent
 """
-_OF_ACTIONS = """
-    SELECT a.id, s.agent, count(DISTINCT i.order_id)
-      FROM unnest(%s::bigint[]) AS a(id)
-     CROSS JOIN LATERAL (
-           SELECT order_id FROM orders_bulkitem WHERE action_id = a.id AND state = 'acted' LIMIT %s
-      ) AS i
-      JOIN orders_stepstate AS s ON s.order_id = i.order_id AND s.waiting_since IS NOT NULL
-     GROUP BY a.id, s.agent ORDER BY a.id, s.agent
+_OF_ACTIONS = f"""
+    WITH acted AS (
+        SELECT a.id AS action_id, i.order_id
+          FROM unnest(%s::bigint[]) AS a(id)
+         CROSS JOIN LATERAL (
+               SELECT order_id FROM orders_bulkitem WHERE action_id = a.id AND state = 'acted' LIMIT %s
+         ) AS i
+    ), {_WAITS}
+    SELECT acted.action_id, waits.agent, count(*)
+      FROM acted
+      JOIN waits ON waits.order_id = acted.order_id
+     GROUP BY acted.action_id, waits.agent ORDER BY acted.action_id, waits.agent
 """
 
 
