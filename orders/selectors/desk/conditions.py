@@ -12,6 +12,7 @@ from orders.engine.branches import SEPARATOR
 from orders.models import AgentRequest, Alert, AlertGroup, Order, StepState
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.looked_up import LookedUp
+from orders.selectors.desk.pauses import paused_by_itself
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.query_fields import ANYTHING, NO, STANDINGS, YES
 from orders.selectors.desk.query_values import Range, read_ages, read_numbers, read_times, read_until
@@ -243,8 +244,7 @@ def _paused(value: str, now: datetime) -> Q:
     if value not in (YES, NO):
         steps = StepState.objects.filter(process_id=OuterRef("order_id"), paused_since__isnull=False)
         return Q(Exists(steps.filter(_named(value))))
-    is_paused = Q(paused_at__isnull=False) & (Q(paused_until__isnull=True) | Q(paused_until__gt=now))
-    return is_paused if value == YES else ~is_paused
+    return paused_by_itself(now) if value == YES else ~paused_by_itself(now)
 
 
 _AWAITS = Q(state=StepStatus.AWAITING)

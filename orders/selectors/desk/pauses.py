@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Q
+
 from orders.business.intake_pause import read_pause
 from orders.business.registry import workflows
 from orders.engine.runtime.sql import fetch
@@ -123,13 +125,18 @@ def steps_to_pause() -> list[tuple[str, str, str]]:
 
 def count_paused_orders(*, now: datetime) -> int:
     """How many orders are paused, counted up to `MOST_COUNTED` + 1. One statement."""
-    paused = OrderProcess.objects.filter(paused_at__isnull=False)
-    return bounded_count(paused.exclude(paused_until__lte=now))
+    return bounded_count(OrderProcess.objects.filter(paused_by_itself(now)))
+
+
+def paused_by_itself(now: datetime) -> Q:
+    """Processes that somebody has paused, and whose pause has not ended: in the database, what
+    `orders.engine.rows.is_paused` says of one."""
+    return Q(paused_at__isnull=False) & (Q(paused_until__isnull=True) | Q(paused_until__gt=now))
 
 
 def _first_orders(now: datetime) -> list[PausedOrder]:
     """Those that were paused first. The audit log knows who did it, and why."""
-    paused = OrderProcess.objects.filter(paused_at__isnull=False).exclude(paused_until__lte=now)
+    paused = OrderProcess.objects.filter(paused_by_itself(now))
     rows = list(paused.order_by("paused_at").values_list("pk", "paused_at", "paused_until")[:SHOWN])
     last = last_acts((f"order {order_id}", "pause") for order_id, _, _ in rows)
     orders = []
