@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from orders.access import api_versions
 from orders.engine.runtime.sql import fetch_frequent
 from orders.models import ApiToken
+from orders.models.access import USABLE_AT_ONCE
 from orders.vocabulary import TokenScope
 
 PREFIX = "sas_"
@@ -94,18 +95,22 @@ class Holder(NamedTuple):
     scopes: tuple[str, ...]
 
 
+def usable_at_once(*, now: datetime) -> Mapping[str, object]:
+    """The parameters of `USABLE_AT_ONCE`, by the newest version of the API."""
+    return {"now": now, "noted_since": now - USE_NOTED_EVERY, "version": api_versions.newest().name}
+
+
 def holders(digests: Collection[str], *, now: datetime) -> Mapping[str, Holder]:
     """The tokens with these hashes that may be used, pinned to the newest version of the API. Left out is one whose use
     is to be noted. One statement."""
     rows = fetch_frequent(
-        """
+        f"""
         SELECT token.digest, token.id, account.id, token.beginning, token.scopes
           FROM orders_apitoken AS token
-          JOIN auth_user AS account ON account.id = token.user_id AND account.is_active
-         WHERE token.digest = ANY (%s::text[]) AND token.expires_at > %s::timestamptz
-           AND token.last_used_at > %s::timestamptz AND token.version = %s::text
+          JOIN auth_user AS account ON account.id = token.user_id
+         WHERE token.digest = ANY (%(digests)s::text[]) AND {USABLE_AT_ONCE}
         """,
-        [list(digests), now, now - USE_NOTED_EVERY, api_versions.newest().name],
+        {"digests": list(digests), **usable_at_once(now=now)},
     )
     return {
         digest: Holder(token_id, account_id, beginning, tuple(scopes))

@@ -13,8 +13,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from orders.access import api_versions
-from orders.access.api_tokens import USE_NOTED_EVERY
+from orders.access.api_tokens import usable_at_once
 from orders.access.limited_requests import limit_headers
 from orders.access.limits import LimitedError
 from orders.access.purses import PURSES
@@ -95,13 +94,8 @@ def question_of(scope: MutableMapping[str, Any]) -> Question | None:
 
 def answers_to(questions: Sequence[Question]) -> Sequence[Headers | None]:
     """The headers of each answer; None where Django has to answer. Raises what the database raises."""
-    now = timezone.now()
-    seen_versions = versions_seen(
-        [question.reading for question in questions],
-        now=now,
-        noted_since=now - USE_NOTED_EVERY,
-        version=api_versions.newest().name,
-    )
+    usable = usable_at_once(now=timezone.now())
+    seen_versions = versions_seen([question.reading for question in questions], usable=usable)
     return [
         answer_to(question, seen.version, seen.account_id) if seen else None
         for question, seen in zip(questions, seen_versions, strict=True)

@@ -3,6 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 SELECTOR = "orders/selectors/known_reads.py"
+TOKENS = "orders/models/access.py"
 READS = "orders/api/known_reads.py"
 TESTS = "tests/web/test_known_reads.py"
 
@@ -16,23 +17,23 @@ KNOWN_READS = (
     ),
     Mutant(
         name="a-token-that-has-expired",
-        path=SELECTOR,
+        path=TOKENS,
         old=" AND token.expires_at > %(now)s::timestamptz",
         new=" AND %(now)s::timestamptz IS NOT NULL",
         test=f"{TESTS}::test_a_token_that_is_not_valid_goes_to_django_at_once",
     ),
     Mutant(
         name="an-account-that-is-closed",
-        path=SELECTOR,
-        old=" AND account.is_active",
+        path=TOKENS,
+        old="account.is_active AND ",
         new="",
         test=f"{TESTS}::test_a_token_that_is_not_valid_goes_to_django_at_once",
     ),
     Mutant(
         name="a-use-that-is-never-noted",
-        path=SELECTOR,
-        old="       AND token.last_used_at > %(noted_since)s::timestamptz AND",
-        new="       AND %(noted_since)s::timestamptz IS NOT NULL AND",
+        path=TOKENS,
+        old="    AND token.last_used_at > %(noted_since)s::timestamptz AND",
+        new="    AND %(noted_since)s::timestamptz IS NOT NULL AND",
         test=f"{TESTS}::test_the_use_of_a_token_is_noted_although_nothing_changes",
     ),
     Mutant(

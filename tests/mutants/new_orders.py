@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 ORDERS = "orders/api/new_orders.py"
-TOKENS = "orders/access/api_tokens.py"
+TOKENS = "orders/models/access.py"
 TOGETHER = "orders/api/together.py"
 TESTS = "tests/web/test_new_orders.py"
 
@@ -11,15 +11,15 @@ NEW_ORDERS = (
     Mutant(
         name="an-order-for-a-closed-account",
         path=TOKENS,
-        old=" AND account.is_active",
+        old="account.is_active AND ",
         new="",
         test=f"{TESTS}::test_a_token_that_is_not_valid_goes_to_django_at_once",
     ),
     Mutant(
         name="an-order-with-a-token-that-has-expired",
         path=TOKENS,
-        old=" AND token.expires_at > %s::timestamptz",
-        new=" AND %s::timestamptz IS NOT NULL",
+        old=" AND token.expires_at > %(now)s::timestamptz",
+        new=" AND %(now)s::timestamptz IS NOT NULL",
         test=f"{TESTS}::test_a_token_that_is_not_valid_goes_to_django_at_once",
     ),
     Mutant(

@@ -213,9 +213,9 @@ def test_many_questions_are_answered_with_few_statements(
     sizes: list[int] = []
     versions_seen = known_reads.versions_seen
 
-    def note(readings: Sequence[Any], **times: Any) -> Any:
+    def note(readings: Sequence[Any], **usable: Any) -> Any:
         sizes.append(len(readings))
-        return versions_seen(readings, **times)
+        return versions_seen(readings, **usable)
 
     monkeypatch.setattr(known_reads, "versions_seen", note)
     crossed = [Known(reader.path, theirs.headers), Known(theirs.path, reader.headers)]
