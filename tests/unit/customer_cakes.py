@@ -1,13 +1,15 @@
 """Cakes whose customers read what a test declares, and what they then read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 
+import pytest
 from babel import Locale
 from django.utils.functional import lazystr
+from pytest_django import Settings
 
 from orders.business import (
     Charge,
@@ -28,7 +30,7 @@ from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrence, TrackedOrder
 from orders.vocabulary import Reason, WaitKind
 from orders.wording.customers.progress import Progress, progress
-from tests.support.businesses import Bakery
+from tests.support.businesses import Bakery, Oven, business
 
 PLACED = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MIX = replace(Bakery.step, reserves_value=True)
@@ -66,6 +68,19 @@ class Cakes(Bakery):
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:
         return [Workflow(name="bake", version=2, steps=tuple(cls.steps))]
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Settings) -> Iterator[None]:
+    """The bakery of these cakes, beside the shop."""
+    with business(settings, kinds=[Cakes], agents=[Oven()]):
+        yield
+
+
+@pytest.fixture
+def own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the cakes declare `WORDS`."""
+    monkeypatch.setattr(Cakes, "customer_words", WORDS)
 
 
 def step(name: str, state: str = "not_started", **fields: Any) -> CustomerStep:

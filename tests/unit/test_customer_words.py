@@ -1,13 +1,11 @@
 """What customers read of an order of any kind: from its steps and its kind's words alone."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from babel import Locale
-from pytest_django import Settings
 
 from orders.business import (
     CustomerWords,
@@ -22,19 +20,21 @@ from orders.selectors.tracked_orders import Occurrence, TrackedOrder
 from orders.vocabulary import WaitKind
 from orders.wording.customers.progress import progress
 from orders.wording.customers.situations import TONES, listed_status
-from tests.support.businesses import Oven, business
-from tests.unit.customer_cakes import ALL, AWAITED, PLACED, WORDS, Cakes, order, read, stages, step
+from tests.unit.customer_cakes import (
+    ALL,
+    AWAITED,
+    PLACED,
+    WORDS,
+    Cakes,
+    bakery,
+    order,
+    own_words,
+    read,
+    stages,
+    step,
+)
 
-
-@pytest.fixture(autouse=True)
-def bakery(settings: Settings) -> Iterator[None]:
-    with business(settings, kinds=[Cakes], agents=[Oven()]):
-        yield
-
-
-@pytest.fixture
-def own_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cakes, "customer_words", WORDS)
+__all__ = ["bakery", "own_words"]
 
 
 def test_a_kind_without_words_has_general_ones_and_shows_each_step_by_its_name() -> None:

@@ -1,26 +1,15 @@
 """What customers read of a cancelled order: why it was, and what became of the money."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pytest_django import Settings
 
 from orders.business import registry
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
-from tests.support.businesses import Bakery, Oven, business
-from tests.unit.customer_cakes import WORDS, Cakes, order, read, stages, step
+from tests.support.businesses import Bakery
+from tests.unit.customer_cakes import Cakes, bakery, order, own_words, read, stages, step
 
-
-@pytest.fixture(autouse=True)
-def bakery(settings: Settings) -> Iterator[None]:
-    with business(settings, kinds=[Cakes], agents=[Oven()]):
-        yield
-
-
-@pytest.fixture
-def own_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cakes, "customer_words", WORDS)
+__all__ = ["bakery", "own_words"]
 
 
 def cancelled(*steps: CustomerStep, **fields: Any) -> CustomerOrder:

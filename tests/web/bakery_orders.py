@@ -1,9 +1,10 @@
 """Orders of the bakery, a second business beside the shop, and the submission role that inserts them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
+import pytest
 from django.test import Client
 
 from orders.api import document, requests
@@ -14,7 +15,7 @@ from orders.models import (
     OrderProcess,
     StepState,
 )
-from tests.support.businesses import Bakery
+from tests.support.businesses import Bakery, Oven, business
 from tests.support.factories import make_alert
 
 Desk = Callable[[str], Client]
@@ -25,6 +26,14 @@ def forget_document() -> None:
     """A process works the API's document out once."""
     requests.ORDER_SCHEMA._serializers = requests.order_bodies
     document.render.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Any) -> Iterator[None]:
+    """The bakery, beside the shop."""
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        yield
+    forget_document()
 
 
 def the_role() -> Submitter:

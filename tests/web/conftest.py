@@ -67,6 +67,12 @@ def desk(db: None) -> Desk:
 
 
 @pytest.fixture
+def operator(db: None) -> APIClient:
+    """A client of the API with a token of the operator Olga, which may do all that she may."""
+    return api_client(token_of(person("operator", "olga")))
+
+
+@pytest.fixture
 def places(db: None) -> dict[str, str]:
     """Every URL of the console except the sign-in page, by name, with the rows they are about."""
     return make_places()

@@ -1,15 +1,25 @@
 """Cakes that wait for somebody's decision, and what became of it."""
 
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from orders.models import AgentReply, AuditEntry, OrderProcess
-from tests.support.businesses import TastedCakes
+from tests.support.businesses import Oven, TastedCakes, business
 from tests.support.factories import ahead, make_order, make_purchase
 
 API = "/api/v1"
 FLOW = TastedCakes.workflow
 TASTED = {(FLOW.name, FLOW.version): FLOW}
 TASTE = {"kind": "decision", "choices": ["serve", "bake again", "bin"]}
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Any) -> Iterator[None]:
+    """A business whose cakes are tasted."""
+    with business(settings, kinds=[TastedCakes], agents=[Oven()]):
+        yield
 
 
 def a_cake(*, total: int | None = 3_900, title: str = "walnut cake", **taste: Any) -> OrderProcess:

@@ -1,7 +1,6 @@
 """A second business beside the shop: console, search and API know its orders from their profile alone."""
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -21,20 +20,13 @@ from orders.models import (
 )
 from orders.services.audit import Actor
 from orders.services.operators.erasure import erase
-from tests.support.businesses import PACKAGE, Bakery, Oven, business
+from tests.support.businesses import PACKAGE, Bakery
 from tests.support.factories import ago
 from tests.support.order_bodies import order_body
-from tests.web.bakery_orders import ORDERS, a_cake, forget_document, take_in, the_role
+from tests.web.bakery_orders import ORDERS, a_cake, bakery, forget_document, take_in, the_role
 
+__all__ = ["bakery"]
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C4")]
-
-
-@pytest.fixture(autouse=True)
-def bakery(settings: Any) -> Iterator[None]:
-    """The bakery, beside the shop."""
-    with business(settings, kinds=[Bakery], agents=[Oven()]):
-        yield
-    forget_document()
 
 
 def test_both_businesses_orders_take_their_own_workflow(ada: APIClient) -> None:

@@ -1,8 +1,5 @@
 """The console and the commands know the orders of a second business from their profile alone."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from rest_framework.test import APIClient
 
@@ -12,20 +9,12 @@ from orders.models import (
     StepState,
 )
 from tests.commands.running import run
-from tests.support.businesses import Bakery, Oven, business
 from tests.support.order_bodies import order_body
-from tests.web.bakery_orders import ORDERS, Desk, a_burnt_cake, a_cake, forget_document, take_in
+from tests.web.bakery_orders import ORDERS, Desk, a_burnt_cake, a_cake, bakery, take_in
 from tests.web.console_places import make_places
 
+__all__ = ["bakery"]
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C4")]
-
-
-@pytest.fixture(autouse=True)
-def bakery(settings: Any) -> Iterator[None]:
-    """The bakery, beside the shop."""
-    with business(settings, kinds=[Bakery], agents=[Oven()]):
-        yield
-    forget_document()
 
 
 @pytest.mark.parametrize("query", ["icing=lemon", "table 7"])

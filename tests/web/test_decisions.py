@@ -1,17 +1,13 @@
 """Where people decide: the console's pages and the API. The first answer counts, and each one is recorded."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from django.conf import settings as django_settings
 from rest_framework.test import APIClient
 
 from orders.access import second_factor
 from orders.models import Order, OrderProcess
-from tests.support.businesses import Oven, TastedCakes, business
 from tests.support.factories import ago, ahead, step_of
-from tests.support.people import api_client, person, signed_in, token_of
+from tests.support.people import person, signed_in
 from tests.support.roles import a_scheduler, stored
 from tests.web.conftest import Desk
 from tests.web.decided_cakes import (
@@ -21,24 +17,14 @@ from tests.web.decided_cakes import (
     answers,
     at,
     audited,
+    bakery,
     text_of,
 )
 from tests.web.helpers import mistakes
 from tests.web.second_factors import code_of, give, move, with_device
 
+__all__ = ["bakery"]
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def bakery(settings: Any) -> Iterator[None]:
-    """A business whose cakes are tasted."""
-    with business(settings, kinds=[TastedCakes], agents=[Oven()]):
-        yield
-
-
-@pytest.fixture
-def operator() -> APIClient:
-    return api_client(token_of(person("operator", "olga")))
 
 
 # --- the page of an order

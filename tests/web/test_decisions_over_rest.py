@@ -1,8 +1,5 @@
 """Decisions over REST: a program decides once, as an operator does in the console."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from django.test import Client
 from rest_framework.test import APIClient
@@ -10,7 +7,6 @@ from rest_framework.test import APIClient
 from orders.services.answers import LARGEST_RESULT, LONGEST_NOTE
 from orders.services.operators.order_acts import UNCONFIRMED
 from orders.vocabulary import TokenScope
-from tests.support.businesses import Oven, TastedCakes, business
 from tests.support.factories import ago, step_of
 from tests.support.people import api_client, person, token_of
 from tests.support.roles import a_scheduler, stored
@@ -21,23 +17,13 @@ from tests.web.decided_cakes import (
     answers,
     at,
     audited,
+    bakery,
     decision_of,
 )
 from tests.web.helpers import assert_problem, in_threads, mistakes
 
+__all__ = ["bakery"]
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def bakery(settings: Any) -> Iterator[None]:
-    """A business whose cakes are tasted."""
-    with business(settings, kinds=[TastedCakes], agents=[Oven()]):
-        yield
-
-
-@pytest.fixture
-def operator() -> APIClient:
-    return api_client(token_of(person("operator", "olga")))
 
 
 def test_a_token_decides_once(operator: APIClient) -> None:

@@ -19,11 +19,6 @@ NAMES = {"acknowledge": "acknowledge", "reopen": "unacknowledge", "notes": "note
 
 
 @pytest.fixture
-def operator() -> APIClient:
-    return api_client(token_of(person("operator", "olga")))
-
-
-@pytest.fixture
 def group() -> AlertGroup:
     in_error()
     return AlertGroup.objects.get()

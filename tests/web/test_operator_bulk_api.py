@@ -16,11 +16,6 @@ from tests.web.helpers import assert_problem, mistakes
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def operator() -> APIClient:
-    return api_client(token_of(person("operator")))
-
-
 # --- who may do what
 
 
@@ -42,9 +37,9 @@ def test_each_act_needs_the_access_level_and_the_scope_and_every_refusal_is_reco
         for path, (_, body, _, _) in places.items():
             assert_problem(client.post(path, body), "permission_denied")
             assert_problem(APIClient().post(path, body), "not_authenticated")
-    olga = person("operator", "olga")
+    otto = person("operator", "otto")
     for path, (scope, body, _, _) in places.items():
-        others = api_client(token_of(olga, *(set(TokenScope) - {scope})))
+        others = api_client(token_of(otto, *(set(TokenScope) - {scope})))
         assert assert_problem(others.post(path, body), "scope_missing")["needed_scope"] == scope
     refused = AuditEntry.objects.filter(allowed=False).values_list("actor", "act", "target", "result")
     assert sorted(refused) == sorted(
@@ -53,7 +48,7 @@ def test_each_act_needs_the_access_level_and_the_scope_and_every_refusal_is_reco
         for name, why in (
             ("viewer", "needs orders.operate"),
             ("customer", "needs orders.operate"),
-            ("olga", ""),
+            ("otto", ""),
         )
     )
     assert BulkAction.objects.get().state == "running"
@@ -180,14 +175,14 @@ def test_a_request_that_is_repeated_with_its_key_makes_one_action(operator: APIC
     other = ERRORS | {"reason": "another one"}
     answer = operator.post(ACTIONS, other, headers={"Idempotency-Key": "monday"})
     assert_problem(answer, "idempotency_key_reused")
-    olga = api_client(token_of(person("operator", "olga")))
+    otto = api_client(token_of(person("operator", "otto")))
     stop(BulkAction.objects.get())
     failed_orders(1)
-    assert olga.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "monday"}).json()["by"] == "olga"
-    stop(BulkAction.objects.get(by="olga"))
+    assert otto.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "monday"}).json()["by"] == "otto"
+    stop(BulkAction.objects.get(by="otto"))
     assert mistakes(operator.post(ACTIONS, ERRORS, headers={"Idempotency-Key": "\u00e9"})) == [
         "Idempotency-Key"
     ]
-    BulkAction.objects.filter(by="operator").update(created_at=ago(3_700))
+    BulkAction.objects.filter(by="olga").update(created_at=ago(3_700))
     answer = operator.post(ACTIONS, other, headers={"Idempotency-Key": "monday"})
     assert answer.json()["id"] != first.json()["id"]

@@ -15,16 +15,10 @@ from orders.selectors.desk import bulk_selection
 from tests.support.desk import failed_orders, group_of, stop
 from tests.support.factories import make_order, make_purchase
 from tests.support.finished_orders import archive, finished_order
-from tests.support.people import api_client, person, token_of
 from tests.web.bulk_actions import ACTIONS, ACTS, ERRORS, orders_of, started
 from tests.web.helpers import assert_problem, mistakes
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def operator() -> APIClient:
-    return api_client(token_of(person("operator")))
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,6 @@ def client_of(role: str, *scopes: TokenScope) -> APIClient:
 
 
 @pytest.fixture
-def operator() -> APIClient:
-    return client_of("operator")
-
-
-@pytest.fixture
 def admin() -> APIClient:
     return client_of("admin")
 
