@@ -22,7 +22,8 @@ WORK = {
     ActorKind.SUBMISSION.value: "Takes submissions from the queue and inserts the orders.",
     ActorKind.SCHEDULER.value: "Takes orders from step to step.",
     ActorKind.AGENTS.value: "Calls the remote services.",
-    ActorKind.SUPERVISOR.value: "Finds what is overdue. Runs in the jobs.",
+    ActorKind.SUPERVISOR.value: "Finds what is overdue. It works in shifts: a new process takes over about every "
+    "minute, so one that has just started is as it should be.",
 }
 _MISSING = {
     WEB: "No web process reports that it watches the others: it has just started, or WATCHDOG is off.",
