@@ -17,7 +17,7 @@ ROUND_TRIPS = (
         path=f"{ENGINE}/runtime/statements.py",
         old="            if not connection.needs_rollback:\n                _commit(session)\n",
         new="            _commit(session)\n",
-        test="tests/store/test_statements.py"
+        test="tests/store/test_pipelines.py"
         "::test_nothing_of_a_pipelined_transaction_is_kept_after_an_error[that is put off]",
     ),
     Mutant(
@@ -25,7 +25,7 @@ ROUND_TRIPS = (
         path=f"{ENGINE}/runtime/statements.py",
         old="if connection.in_atomic_block or connection.execute_wrappers:",
         new="if connection.execute_wrappers:",
-        test="tests/store/test_statements.py::test_a_pipelined_transaction_inside_another_ends_with_it",
+        test="tests/store/test_pipelines.py::test_a_pipelined_transaction_inside_another_ends_with_it",
     ),
     Mutant(
         name="lost-as-plans-are-renewed-is-no-error-of-django",

@@ -1,33 +1,24 @@
-"""Writes that the database refuses, each with the constraint that is named as the sentence it enforces."""
+"""Writes about orders, alerts and messages that the database refuses, each with the constraint that is named as the
+sentence it enforces."""
 
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db.models import Model
 from uuid_utils.compat import uuid7
 
 from orders.models import (
-    Address,
     AgentInstance,
     AlertGroup,
-    ApiToken,
     BulkAction,
     BulkItem,
     Circuit,
-    Erasure,
-    Order,
-    OrderLine,
     OrderProcess,
     OutgoingMessage,
     SetAside,
     StepState,
-    SubmissionKey,
-    WebhookDelivery,
-    WebhookEndpoint,
     WorkflowDefinition,
 )
-from orders.shop.models import Product
 from tests.support.factories import ahead, make_alert, make_order, step_of
 
 
@@ -56,75 +47,8 @@ def twice(model: type[Model], **fields: Any) -> Callable[[], object]:
     return create
 
 
-def webhook(**fields: Any) -> WebhookEndpoint:
-    somebody, _ = User.objects.get_or_create(username="ada")
-    return WebhookEndpoint.objects.create(customer=somebody, position=0, event_id=0, **fields)
-
-
-def delivery(**fields: Any) -> WebhookDelivery:
-    endpoint = WebhookEndpoint.objects.first() or webhook()
-    return WebhookDelivery.objects.create(endpoint=endpoint, order_id=endpoint.pk, event_id=1, **fields)
-
-
-def token(**fields: Any) -> Callable[[], object]:
-    legal = {"scopes": ["read"], "expires_at": WHEN} | fields
-    return lambda: ApiToken.objects.create(user=User.objects.create(username="ada"), **legal)
-
-
-def addresses(*rows: dict[str, Any]) -> Callable[[], object]:
-    def create() -> None:
-        user = User.objects.create(username="ada")
-        for fields in rows:
-            Address.objects.create(
-                **(
-                    {
-                        "user": user,
-                        "name": "A",
-                        "street": "S",
-                        "city": "C",
-                        "postal_code": "1",
-                        "country": "NL",
-                    }
-                    | fields
-                )
-            )
-
-    return create
-
-
-def line(**fields: Any) -> Callable[[], object]:
-    def create() -> None:
-        order = Order.objects.create(**ORDER)
-        for values in (fields, {}):
-            OrderLine.objects.create(
-                **({"order": order, "sku": "s", "title": "T", "quantity": 1, "unit_price": 1} | values)
-            )
-
-    return create
-
-
-def variants(*rows: dict[str, Any]) -> Callable[[], object]:
-    def create() -> None:
-        Product.objects.create(sku="s", title="T", artist="A", price=1)
-        for fields in rows:
-            product, _ = Product.objects.get_or_create(
-                sku=fields["sku"], defaults={"title": "T", "artist": "A", "price": 1}
-            )
-            Product.objects.filter(pk=product.pk).update(variant_of="s", size="30x40")
-
-    return create
-
-
-ORDER: dict[str, Any] = {
-    "email": "a@example.org",
-    "currency": "EUR",
-    "total": 1,
-    "ship_to": {},
-    "payment_method": "card",
-}
 SOMEBODY = uuid7()
 WHEN = "2030-01-01T00:00:00Z"
-ORDER["placed_at"] = WHEN
 
 IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     ("only_a_processing_order_is_locked", "pending and locked", process(locked_by="me")),
@@ -211,18 +135,6 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     ("step_state_is_known", "a step nowhere", step(state="lost")),
     ("outcome_is_known", "perhaps", step(outcome="perhaps")),
     ("answered_only_what_was_asked", "an answer too many", step(attempt=1, answered=2)),
-    ("one_default_address_per_user", "two defaults", addresses({"is_default": True}, {"is_default": True})),
-    ("country_is_two_letters", "a country's name", addresses({"country": "nl"})),
-    (
-        "one_order_per_key",
-        "a key twice",
-        twice(SubmissionKey, client="c", key="k", body_hash="h", order_id=SOMEBODY),
-    ),
-    (
-        "one_order_per_reference",
-        "a reference twice",
-        twice(SubmissionKey, client="c", reference_hash="r", body_hash="h", order_id=SOMEBODY),
-    ),
     (
         "set_aside_once",
         "set aside twice",
@@ -323,43 +235,5 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
         "an alert about nothing",
         lambda: OutgoingMessage.objects.create(kind="alert", give_up_at=WHEN, due_at=WHEN),
     ),
-    (
-        "a_disabled_webhook_says_why",
-        "a webhook that is disabled for no reason",
-        lambda: webhook(disabled_at=WHEN),
-    ),
-    (
-        "a_previous_secret_has_an_end",
-        "a previous secret without an end",
-        lambda: webhook(previous_secret="sealed:"),
-    ),
-    (
-        "a_delivery_is_due_or_has_been_made",
-        "a delivered message that is due",
-        lambda: delivery(state="delivered", due_at=WHEN),
-    ),
-    ("one_delivery_per_event", "an event twice", lambda: [delivery(), delivery()]),
     ("one_row_per_instance", "an instance twice", twice(AgentInstance, instance="i", agent="a", capacity=1)),
-    ("product_has_a_price", "a free product", twice(Product, sku="s", title="T", artist="A", price=0)),
-    ("product_is_no_variant_of_itself", "its own variant", variants({"sku": "s"})),
-    ("one_variant_per_size_and_edition", "a variant twice", variants({"sku": "v1"}, {"sku": "v2"})),
-    ("a_value_has_a_currency", "an amount of nothing", twice(Order, **(ORDER | {"currency": ""}))),
-    ("a_value_has_a_currency", "a currency of nothing", twice(Order, **(ORDER | {"total": None}))),
-    ("line_has_a_quantity", "none of a product", line(quantity=0)),
-    ("one_line_per_product", "a product twice", line()),
-    (
-        "one_unfinished_erasure_per_customer",
-        "two that are not finished",
-        twice(Erasure, pseudonym="erased-1", entry=1),
-    ),
-    (
-        "a_finished_erasure_names_nobody",
-        "finished with an email",
-        lambda: Erasure.objects.create(
-            pseudonym="erased-1", entry=1, email="a@example.org", finished_at=WHEN
-        ),
-    ),
-    ("every_token_may_read", "one that only writes", token(scopes=["orders"])),
-    ("token_scopes_are_known", "an unknown scope", token(scopes=["read", "everything"])),
-    ("a_token_expires_after_it_is_created", "expired at birth", token(expires_at="2020-01-01T00:00Z")),
 ]

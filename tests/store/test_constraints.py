@@ -8,16 +8,19 @@ from django.apps import apps
 from django.db import IntegrityError, transaction
 
 from tests.store.impossible_rows import IMPOSSIBLE, SOMEBODY
+from tests.store.impossible_rows_of_customers import OF_CUSTOMERS
 from tests.store.impossible_rows_of_the_desk import OF_THE_DESK
 from tests.support.factories import LEGAL, ago, make_alert, make_order, make_request, step_of
 
 pytestmark = pytest.mark.django_db
 
+EVERY_ROW = (*IMPOSSIBLE, *OF_CUSTOMERS, *OF_THE_DESK)
+
 
 @pytest.mark.pattern("T2", "T3", "T4")
 @pytest.mark.parametrize(
     ("name", "write"),
-    [pytest.param(name, write, id=f"{name}: {what}") for name, what, write in [*IMPOSSIBLE, *OF_THE_DESK]],
+    [pytest.param(name, write, id=f"{name}: {what}") for name, what, write in EVERY_ROW],
 )
 def test_an_impossible_row_is_refused_by_its_constraint(name: str, write: Callable[[], object]) -> None:
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
@@ -32,7 +35,7 @@ def test_every_constraint_is_tested_with_an_impossible_row() -> None:
         for model in apps.get_app_config("orders").get_models()
         for constraint in model._meta.constraints
     }
-    assert declared - {name for name, _, _ in [*IMPOSSIBLE, *OF_THE_DESK]} == set()
+    assert declared - {name for name, _, _ in EVERY_ROW} == set()
 
 
 def test_a_step_has_at_most_one_request() -> None:

@@ -1,9 +1,7 @@
 """What each field of the query language finds, stored and archived."""
 
-import re
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qs
 from uuid import UUID
 
 import pytest
@@ -12,54 +10,26 @@ from django.contrib.auth.models import User
 from orders.console.forms.filters import OrderFilterForm
 from orders.models import (
     AlertGroup,
-    AuditEntry,
     BulkAction,
     CustomerTerm,
     Order,
-    OrderLine,
     OrderProcess,
     StepState,
     WorkflowDefinition,
 )
-from orders.selectors.desk import archive_search, order_search, search
+from orders.selectors.desk import order_search, search
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.audit import Actor
 from orders.services.customer_terms import email_terms, learn_customers, name_terms
 from orders.services.operators import erasure
-from orders.wording.queries import completions
-from tests.support.factories import ago, ahead, make_alert
+from tests.support.factories import ago, ahead
 from tests.support.finished_orders import finished_order, retain
 from tests.web.conftest import Desk, person
 from tests.web.console_orders import an_order, in_error
+from tests.web.queried_orders import described, found
 
 pytestmark = pytest.mark.django_db
-
-
-def found(query: str, *, limit: int = 50) -> set[UUID]:
-    """The orders on the first page of a query's list, which must be what its count and its export say."""
-    order_filter = OrderFilterForm({"q": query}).filter
-    at, limits = ahead(0), retry_limits()
-    page = archive_search.page(
-        order_filter, after=None, archived_after=None, limit=limit, retry_limits=limits, now=at
-    )
-    ids = {row.order_id for row in page.orders}
-    exported = {
-        row.order_id for row in archive_search.rows(order_filter, most=limit, retry_limits=limits, now=at)
-    }
-    assert exported == ids
-    assert search.count(order_filter, now=at) in (
-        None,
-        len([row for row in page.orders if not row.is_archived]),
-    )
-    return ids
-
-
-def described(order: OrderProcess, *skus: str, **values: Any) -> None:
-    """Gives the order these values, and lines of these SKUs."""
-    Order.objects.update_or_create(pk=order.pk, defaults={"placed_at": order.created_at, **values})
-    for sku in skus:
-        OrderLine.objects.create(order_id=order.pk, sku=sku, title=sku, quantity=1, unit_price=1)
 
 
 def test_orders_over_200_euros_of_a_customer_with_a_sku_that_wait_for_the_carrier_since_yesterday() -> None:
@@ -138,27 +108,6 @@ def test_each_field_finds_its_orders_and_negated_all_others() -> None:
     assert found("priority:>7") == {new.pk}
     assert found(f"{new.pk} -state:processing") == set()
     assert found("method=xrd total:>100") == {new.pk}
-
-
-def test_a_query_that_cannot_be_read_matches_nothing_exports_nothing_and_acts_on_nothing(desk: Desk) -> None:
-    in_error()
-    client = desk("operator")
-    for query in ("colour:red", "state:eror", 'state:error "x'):
-        page = client.get("/console/orders/", {"q": query})
-        assert page.status_code == 200 and not page.context["orders"]
-        assert page.context["form"].errors["q"]
-        assert client.get("/console/orders.csv", {"q": query}).status_code == 400
-        values = {
-            "q": query,
-            "do": "resubmit",
-            "reason": "r",
-            "waves": "0",
-            "rate": "20",
-            "stop_percent": "20",
-        }
-        assert client.post("/console/bulk/create/", {**values, "typed": "1", "seen": "1"}).status_code == 422
-    assert not BulkAction.objects.exists()
-    assert not AuditEntry.objects.filter(act="export").exists()
 
 
 def test_a_bulk_action_takes_what_the_query_finds(desk: Desk) -> None:
@@ -267,99 +216,6 @@ def test_orders_of_one_moment_are_all_learned(monkeypatch: pytest.MonkeyPatch) -
     assert CustomerTerm.objects.filter(term="@shop.example").count() == 6
 
 
-def test_the_drop_down_lists_write_into_the_query_and_old_urls_show_it(desk: Desk) -> None:
-    failed = in_error()
-    client = desk("viewer")
-    written = client.get(
-        "/console/orders/",
-        {"q": "-agent:mail", "state": "error", "kind": "", "code": "no_route", "into": "query"},
-    )
-    assert written.status_code == 302
-    assert written.headers["Location"] == "/console/orders/?q=state%3Aerror+error%3Ano_route+-agent%3Amail"
-    for page in (
-        client.get(written.headers["Location"]),
-        client.get("/console/orders/?state=error&code=no_route"),
-    ):
-        assert [row.order_id for row in page.context["orders"]] == [failed.pk]
-        assert 'value="state:error error:no_route' in page.content.decode()
-        assert '<option value="error" selected>' in page.content.decode()
-
-
-def test_the_folded_filters_write_customer_total_and_day_into_the_query_and_show_them(desk: Desk) -> None:
-    client = desk("viewer")
-    sent = {"q": "-agent:mail", "state": "error", "customer": "Ada L", "total": ">30", "since": "2h"}
-    written = client.get("/console/orders/", {**sent, "until": "today", "into": "query"})
-    query = 'state:error -agent:mail customer:"Ada L" total:>30 since:2h until:today'
-    assert parse_qs(written.headers["Location"].partition("?")[2]) == {"q": [query]}
-    page = client.get(written.headers["Location"])
-    assert page.context["rest"] == "-agent:mail"
-    assert {
-        name: page.context["panel"][name].value() for name in ("customer", "total", "since", "until")
-    } == {**{"customer": "Ada L", "total": ">30", "since": "2h", "until": "today"}}
-    assert client.get("/console/orders/?customer=ada").headers["Location"].endswith("?q=customer%3Aada")
-
-
-def test_a_filter_that_cannot_be_read_says_so_beside_its_field_and_nothing_is_searched(desk: Desk) -> None:
-    in_error()
-    page = desk("viewer").get("/console/orders/?q=state:error&total=much&into=query")
-    assert page.context["panel"].errors["total"][0].startswith("Enter an amount, as in 39.00")
-    assert (list(page.context["orders"]), page.context["rest"]) == ([], "state:error")
-    assert '<details class="query__fields" open>' in page.content.decode()
-
-
-def test_what_the_folded_filters_cannot_show_stays_in_the_query(desk: Desk) -> None:
-    page = desk("viewer").get("/console/orders/", {"q": "state:error,pending priority:>5 agent:mail"})
-    assert page.context["rest"] == "state:error,pending priority:>5"
-
-
-def test_the_word_of_the_pages_finds_the_same_as_the_name_of_the_api(desk: Desk) -> None:
-    order = an_order({}, process_state="compensated", goal="compensate", finished_at=ago(1))
-    client = desk("operator")
-    client.post("/console/orders/views/save/", {"name": "gone", "query": "state:compensated"})
-    for word in ("cancelled", "compensated"):
-        page = client.get(f"/console/orders/?q=state:{word}")
-        assert [row.order_id for row in page.context["orders"]] == [order.pk]
-        assert 'value="state:cancelled"' in page.content.decode()
-        assert page.context["written"] == ["state:compensated"]
-        assert str(order.pk) in client.get(f"/console/orders.csv?q=state:{word}").getvalue().decode()
-
-
-@pytest.mark.parametrize(
-    ("query", "says"),
-    [
-        ("waiting:carier", "no agent is called “carier”. Did you mean waiting:carrier?"),
-        (
-            "waiting:yes",
-            "no agent is called “yes”. Choose from anything, carrier, mail, payments, warehouse.",
-        ),
-        ("-agent:mial", "no agent is called “mial”. Did you mean agent:mail?"),
-        ("step:create-shipmnt", "Did you mean step:create-shipment?"),
-        ("workflow:fulfill-order", "Did you mean workflow:fulfil-order?"),
-        ("error:no_rute", "no alert has had the code “no_rute”. Did you mean error:no_route?"),
-        ("owner:olgo", "no operator is called “olgo”. Did you mean owner:olga?"),
-        ("owner:ada", "no operator is called “ada”."),
-        ("acknowledged:olgo", "Did you mean acknowledged:olga?"),
-        (
-            "sku:tidl-lines",
-            "no order and no product has the SKU “tidl-lines”. Did you mean sku:tidal-lines-a2?",
-        ),
-        ("waiting:any", "Did you mean waiting:anything? Choose from anything,"),
-        ("since:yesterdya", "Did you mean since:yesterday? Enter a day or a time"),
-        ("state:waiting", "Did you mean waiting:anything? Choose from pending,"),
-        ("state:eror", "Did you mean state:error? Choose from pending, processing"),
-        ("standing:retriyng", "Did you mean standing:retrying?"),
-        ("waitng:carrier", "There is no field “waitng”. Did you mean waiting? Choose from"),
-        ("state:error OR state:pending", "has no “OR”. Separate alternatives of one field with commas"),
-    ],
-)
-def test_a_name_that_nothing_has_is_an_error_with_the_nearest_one(query: str, says: str) -> None:
-    person("operator", "olga")
-    User.objects.create(username="ada")
-    described(in_error(), "tidal-lines-a2")
-    errors = OrderFilterForm({"q": query}).errors
-    assert says in errors["q"][0]
-
-
 def test_what_is_known_in_any_of_its_places_is_no_error() -> None:
     """A step of an earlier version, an agent that is gone, an alert of long ago, and an operator who has left."""
     olga = person("operator", "olga")
@@ -389,51 +245,3 @@ def test_the_owner_is_who_has_the_cause_and_acknowledged_is_another_field() -> N
     AlertGroup.objects.update(acknowledged_at=ago(9_000))  # of an earlier time that the cause was open
     assert found("acknowledged:otto") == set()
     assert found("-acknowledged:otto") == {failed.pk}
-
-
-def test_a_page_of_an_unreadable_query_says_that_nothing_was_searched(desk: Desk) -> None:
-    in_error()
-    for query in ({"q": "waiting:carier"}, {"agent": "carier"}, {"q": "colour:red"}):
-        page = desk("viewer").get("/console/orders/", query).content.decode()
-        assert "Nothing was searched" in page and "cannot be read" in page
-        counted = page[page.index('id="found"') :]
-        assert "all orders" not in counted and "0 orders" not in counted
-    assert (
-        "Did you mean agent:carrier?" in desk("viewer").get("/console/orders/?agent=carier").content.decode()
-    )
-
-
-def test_the_bar_completes_fields_and_the_values_that_are_known(desk: Desk) -> None:
-    in_error()
-    page = desk("viewer").get("/console/orders/").content.decode()
-    offered = re.findall(r'<option value="([^"]+:[^"]*)"', page)
-    assert {
-        "state:error",
-        "paused:yes",
-        "step:create-shipment",
-        "waiting:anything",
-        "customer:",
-        "sku:",
-    } <= set(offered)
-    for condition in offered:
-        if not condition.endswith(":"):
-            found(condition)
-
-
-@pytest.mark.parametrize(
-    ("field", "first"),
-    [("paused", ["yes", "no"]), ("total", [">200"]), ("age", [">2h"]), ("priority", [">5"])],
-)
-def test_a_field_offers_its_own_words_first_or_a_form_that_it_takes(field: str, first: list[str]) -> None:
-    assert completions(field, "")[: len(first)] == first
-
-
-def test_the_code_of_an_outage_leads_to_the_orders_that_wait(desk: Desk) -> None:
-    make_alert(None, kind="outage", agent="carrier", code="connection_lost", message="no answer")
-    page = desk("viewer").get("/console/orders/?q=error:connection_lost").content.decode()
-    assert "No order has this alert itself." in page
-    assert '<a href="/console/orders/?q=waiting:carrier">Orders that wait for carrier</a>' in page
-    assert (
-        "Orders that wait for"
-        not in desk("viewer").get("/console/orders/?q=-error:connection_lost").content.decode()
-    )
