@@ -298,6 +298,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "ActResult": "orders.api.enumerations.ACT_RESULTS",
+        "Advice": "orders.api.enumerations.ADVICE",
         "AlertKind": "orders.api.enumerations.ALERT_KINDS",
         "ApprovalAct": "orders.api.enumerations.APPROVAL_ACTS",
         "ApprovalState": "orders.api.enumerations.APPROVAL_STATES",

@@ -1,6 +1,6 @@
 """The enumerations that have names of their own in the OpenAPI document (`ENUM_NAME_OVERRIDES`), as lists of words."""
 
-from orders.business import FieldType, ResultType
+from orders.business import Advice, FieldType, ResultType
 from orders.business.words import Situation
 from orders.selectors.desk.standing import StandingKind
 from orders.services.act_results import ResultStatus
@@ -29,6 +29,7 @@ from orders.wording.customers.stages import STATES
 
 ACT_RESULTS = [ResultStatus.DONE.value, ResultStatus.ALREADY.value]
 """A refusal is a problem."""
+ADVICE = list(Advice)
 ALERT_KINDS = list(AlertKind)
 APPROVAL_ACTS = list(ApprovalAct)
 APPROVAL_STATES = list(ApprovalState)

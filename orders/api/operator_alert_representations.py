@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.representations import MoneyOut, Out, StepName, page_of
+from orders.business import Advice
 from orders.selectors.desk.alert_groups import ValueAtRisk
 from orders.vocabulary import AlertKind, BulkKind, BulkState, MessageChannel, MessageState
 
@@ -84,11 +85,13 @@ class SnoozeOut(Out):
 
 
 class RunbookOut(Out):
-    """What a code means, what the system does by itself, and what to do, in English."""
+    """What a code means, what the system does by itself, and what to do, in English. `advises` is the act on its orders
+    that comes first; unless that is `resubmit`, resubmitting alone does not help."""
 
     means = serializers.CharField()
     does = serializers.CharField()
     todo = serializers.CharField()
+    advises = serializers.ChoiceField(choices=list(Advice))
 
 
 class OwnRunbookOut(Out):

@@ -1,5 +1,6 @@
 """The operators' REST API of alert groups: one group, its closed alerts, its notes, and who deals with it."""
 
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
@@ -12,6 +13,7 @@ from orders.api import operator_alert_representations as representations
 from orders.api.operator_requests import NoteIn
 from orders.api.operator_views import ActView, OperatorView, group_of
 from orders.api.paging import ClosedAlertQuery, read_query, render_page
+from orders.business import Runbook
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk.alert_groups import group_history, group_summary
@@ -22,7 +24,7 @@ from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.acts import already, done
-from orders.wording.runbooks import find_runbook
+from orders.wording.runbooks import advice_of, find_runbook
 
 
 class AlertGroupDetail(OperatorView):
@@ -37,10 +39,16 @@ class AlertGroupDetail(OperatorView):
             "summary": summary,
             "history": group_history(group),
             "snooze": snooze_of(group, count=summary.open if summary else 0, now=at),
-            "runbook": find_runbook(kind=group.kind, code=group.code, agent=group.agent),
+            "runbook": _runbook(group, step=summary.step if summary else ""),
             "own_runbook": own_runbook(group.code),
         }
         return Response(representations.AlertGroupDetailsOut.render(body))
+
+
+def _runbook(group: Any, *, step: str) -> Runbook | None:
+    """What is known about a group's code, with the act that is advised for this step."""
+    runbook = find_runbook(kind=group.kind, code=group.code, agent=group.agent)
+    return replace(runbook, advises=advice_of(runbook, step=step)) if runbook else None
 
 
 class ClosedAlerts(OperatorView):

@@ -45,7 +45,7 @@ class OrdersOfStepOut(Out):
 
 
 class EditedOrderOut(Out):
-    """What an edit would change of an order, the `steps` that would ask for something else, and in `staying` what it
+    """What an edit would change of an order, the `steps` that would request something else, and in `staying` what it
     comes too late for."""
 
     id = serializers.UUIDField(source="order_id")
@@ -56,7 +56,7 @@ class EditedOrderOut(Out):
 
 class BulkEditOut(Out):
     """What an edit would do to the first `examined` orders, 2,000 at most: `applies` to so many of them, and the
-    `reasons` why not to the others. The `steps` would ask for something else; those in `staying` have been sent with
+    `reasons` why not to the others. The `steps` would request something else; those in `staying` have been sent with
     the former values, which does not change. `orders` are the first 20 to which it applies."""
 
     examined = serializers.IntegerField()

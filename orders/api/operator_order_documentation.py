@@ -72,7 +72,7 @@ ADD_NOTE = act(
 )
 EDIT_STEP = act(
     "edit_step",
-    "Edit what a failed step asks for, and resubmit it",
+    "Edit the request of a failed step, and resubmit it",
     EditIn,
     place=STEP,
     description=(
@@ -89,7 +89,7 @@ EDIT_ORDER = act(
     description=(
         "`POST /api/v1/orders/{order_id}/edit/preview` lists the fields that may be edited, with their values, and "
         "says what an edit would change. A new value is checked as that of a new order is. Every step that is still to "
-        "be done asks for the new values; what was already done, or is under way, stays as it is. An order in the "
+        "be done has them in its request; what was already done, or is under way, stays as it is. An order in the "
         "state `error` is resubmitted, and any other continues. It is refused if a field in `seen` has another value "
         "by now, while it is unknown whether a failed step was done with the former value, unless `reverse` names "
         "that step and its service can reverse it, and once money was reserved or taken for another value. Repeating a "
@@ -100,7 +100,7 @@ PREVIEW_EDIT: dict[str, Any] = {
     "operation_id": "preview_order_edit",
     "summary": "Preview an edit of an order",
     "description": (
-        "Says what `edit_order` would change, and changes nothing: what each step would ask for, and what the edit "
+        "Says what `edit_order` would change, and changes nothing: what each step would request, and what the edit "
         "comes too late for. It is refused when the edit would be, so also while `reverse` lacks a step that it must "
         "name. Without `changes` it lists the fields that may be edited, and their values."
     ),

@@ -27,7 +27,7 @@ class DifferenceOut(Out):
 
 
 class FollowingStepOut(Out):
-    """A step that would ask for something else: the whole of what it asks for, before and after. What one that
+    """A step that would request something else: the whole of its request, before and after. What one that
     `is_reversed_first` may have done is reversed before that."""
 
     name = StepName()
@@ -47,7 +47,7 @@ class OrderEditOut(Out):
     """What an edit of an order would change now.
 
     `fields` are all that may be edited, and `changes` what would change of them. `profile` is what people see of the
-    order. The `steps` would ask for something else, and what those in `staying` have asked for would stay as it is.
+    order. The `steps` would request something else, and the requests of those in `staying` would stay as they are.
     """
 
     fields = EditedFieldOut(many=True)  # type: ignore[assignment]  # a field, not the serializer's fields

@@ -162,7 +162,7 @@ class InquiryOut(Out):
 class StepDetailsOut(Out):
     """A step of an order. `id` is the one in `/steps/{step_id}/…`.
 
-    `request` is what its agent is asked for, `original` the same before it was edited, and `answer` what the agent has
+    `request` is what its agent is sent, `original` the same before it was edited, and `answer` what the agent has
     answered in the present attempt if that lacks what the result must hold. What one that `is_reversed_first` may have
     done is reversed, since its order was edited, and then it is done anew under the next `generation`. `acts` are the
     operations that may be called for it now, `editable` the fields that `edit_step` takes, `result_fields` what the

@@ -19,7 +19,7 @@ from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.approvals import waiting_about_agents
 from orders.selectors.desk.outlook import LISTED, coming_misses, outlooks
-from orders.selectors.desk.pauses import read_pauses
+from orders.selectors.desk.pauses import read_pauses, steps_to_pause
 from orders.services.act_results import Result
 from orders.services.operators import agents as agent_services
 from orders.wording.outlook import in_a_sentence, limits_of, value_in_words
@@ -35,6 +35,7 @@ def show_agents(request: HttpRequest) -> HttpResponse:
         **call_figures(request, agents, now=at),
         "approvals": waiting_about_agents(now=at),
         "forms": {agent.name: _forms(request, agent) for agent in agents},
+        "steps_to_pause": steps_to_pause(),
     }
     kept_forms.show_rest(request)
     return render(request, "console/agents/list.html", context)

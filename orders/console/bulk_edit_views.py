@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
 from orders.business import BadOrderError
-from orders.console.bulk_views import selection_of
+from orders.console.bulk_views import selection_of, waves_of
 from orders.console.forms.bulk import KINDS, BulkActionForm
 from orders.console.forms.step_request import BulkEditForm
 from orders.console.guards import act, actor, ask_then_act, needs
@@ -131,6 +131,7 @@ def _review_page(
     context = {
         **_context(edit),
         "form": form,
+        "waves": waves_of(BulkKind.EDIT, form) if count else "",
         "preview": seen,
         "reasons": seen.reasons.most_common(),
         "steps": seen.steps.most_common(),

@@ -43,6 +43,7 @@ from orders.wording.bulk_sums import money_of_action, sums_of, worth_sentence
 from orders.wording.cancelling import cancel_many, refund_sentence
 from orders.wording.runbooks import advice_of, against_resubmitting, find_runbook
 from orders.wording.units import bounded
+from orders.wording.waves import outcome_in_words, waves_in_words
 
 ACTS = {
     "pause": (bulk_control.pause, "Paused. No more orders are started until you resume it."),
@@ -85,6 +86,7 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
         {
             "progress": progress,
             "waits": waits_part([action_id], now=now()),
+            "outcome": outcome_in_words(progress),
             "causes": causes_of(action_id) if progress.failed else (),
             "money": money_of_action(progress.action.kind, progress.money),
             "sums": {state: sums_of(back) for state, back in progress.sums.items()},
@@ -245,6 +247,11 @@ def _against_resubmitting(selection: Selection) -> str:
     return against_resubmitting(advice_of(runbook, step=""), agent=group.agent)
 
 
+def waves_of(kind: str, form: BulkActionForm) -> str:
+    """What happens to the orders of an action one after the other, as far as its form can be read."""
+    return waves_in_words(kind, form.sizes(), stop_percent=form.percent())
+
+
 def _needs_approval(selection: Selection) -> bool:
     if selection.kind != BulkKind.COMPENSATE or not refund_approval.is_set():
         return False
@@ -277,6 +284,7 @@ def _preview_page(
             "leaves_out": leaves_out,
             "busy_in": busy_in,
             "form": form,
+            "waves": waves_of(selection.kind, form) if count else "",
             "count": count,
             "archived": bulk_selection.count_archived(selection, now=now()),
             "is_too_many": count > bulk_selection.MOST,

@@ -10,9 +10,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
+from orders.business import Field
 from orders.business.order_edits import OrderEdit
 from orders.console.flash import show_result
-from orders.console.forms.step_request import EditForm
+from orders.console.forms.step_request import EditForm, inputs
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page
 from orders.console.presence import beside_others, of_order, present
@@ -40,17 +41,31 @@ def _editable(request: HttpRequest, order_id: UUID) -> tuple[ConsoleOrder, Edita
     if facts is None or order.detail.archived is not None:
         raise Http404
     editable = order_editing.editable_order(order_id)
-    own = editing.editable_fields(
-        workflow=facts.workflow, version=facts.version, step=request.GET.get("step", "")
-    )
+    own = _own_fields(request, order)
     fields = sorted(editable.fields, key=lambda field: field not in own)
     return order, editable._replace(fields=tuple(fields))
+
+
+def _own_fields(request: HttpRequest, order: ConsoleOrder) -> Sequence[Field]:
+    """The fields of the order that go into the request of the step that the url names; none without one."""
+    facts, step = order.detail.order, request.GET.get("step", "")
+    assert facts is not None
+    return editing.editable_fields(workflow=facts.workflow, version=facts.version, step=step) if step else ()
 
 
 def _form_page(
     request: HttpRequest, order: ConsoleOrder, form: EditForm, *, why_not: str = "", status: int = 200
 ) -> HttpResponse:
-    context = {"console_order": order, "form": form, "why_not": why_not}
+    own = {name for field in _own_fields(request, order) for name, _ in inputs(field)}
+    others = [field for field in form if own and field.name not in {*own, "reason"}]
+    context = {
+        "console_order": order,
+        "form": form,
+        "first": [field for field in form if field not in others and field.name != "reason"],
+        "others": others,
+        "is_open": any(field.errors for field in others),
+        "why_not": why_not,
+    }
     return render(request, "console/orders/edit_order.html", context, status=status)
 
 
@@ -84,8 +99,7 @@ def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
             ],
         )
     except ValueError as error:
-        where = getattr(error, "where", "")
-        form.add_error(where if where in form.fields else None, str(error))
+        form.show_refusal(error)
         return _form_page(request, order, form, status=422)
     if result.status is ResultStatus.REFUSED:
         form.add_error(None, result.message)

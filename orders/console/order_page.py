@@ -23,8 +23,9 @@ from orders.selectors.desk.evidence import evidence_of
 from orders.selectors.desk.money_returned import money_returned
 from orders.selectors.desk.order_cause import last_fix, newest_note
 from orders.selectors.desk.order_detail import Detail
+from orders.selectors.desk.pauses import place_to_pause
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.standing import RetryLimits
+from orders.selectors.desk.standing import RetryLimits, StepFacts
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
 from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus
@@ -143,7 +144,16 @@ def step_part(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
         "can_skip": step.can_skip and is_skippable,
         "can_settle": step.can_settle,
         "can_hurry": step.can_hurry,
+        "pausable": _pausable(order, facts),
     }
+
+
+def _pausable(order: ConsoleOrder, facts: StepFacts) -> tuple[str, str] | None:
+    """The place of a step that its order has still to do, if it can be paused in all orders."""
+    process = order.detail.order
+    if process is None or order.has_ended or facts.state in (StepStatus.COMPLETED, StepStatus.COMPENSATED):
+        return None
+    return place_to_pause(process.workflow, facts.name)
 
 
 def _error(error: Mapping[str, Any] | None) -> str:

@@ -82,7 +82,7 @@ def _edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     except NoSuchOrderError as error:
         raise Http404 from error
     except ValueError as error:
-        form.add_error(None, str(error))
+        form.show_refusal(error)
         return _form_page(request, order, step_page, form, status=422)
     show_result(request, result)
     return redirect("console:order", order_id)

@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from orders.selectors.desk.agent_waits import AgentWait
+from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.ended_pauses import EndedPause, PausedKind
 from orders.selectors.desk.pauses import Pauses
+from orders.vocabulary import CircuitState
 from orders.wording.units import counted, duration, number
 
 ACCEPTED_AGAIN = "until somebody accepts them again"
@@ -29,6 +32,24 @@ def ends_in_words(until: datetime | None) -> str:
     if until is None:
         return "The pause ends when somebody resumes it."
     return f"The pause ends by itself at {until:%H:%M} UTC on {until.day} {until:%B}."
+
+
+def agent_wait_in_words(wait: AgentWait) -> str:
+    """Which orders wait at a step for its agent, without the full stop: "3 orders wait at it for carrier, which is
+    down"."""
+    orders, verb = counted(wait.orders, "order", most=MOST_COUNTED), "waits" if wait.orders == 1 else "wait"
+    trouble = _trouble(wait.agent)
+    agent = f"{wait.agent.name}, {trouble}" if trouble else f"a free place at {wait.agent.name}"
+    return f"{orders} {verb} at it for {agent}"
+
+
+def _trouble(agent: AgentStatus) -> str:
+    """Why an agent takes no calls; empty if it takes them."""
+    if agent.circuit.paused:
+        return "which is paused"
+    if agent.is_down:
+        return "which no process runs"
+    return "" if agent.state == CircuitState.CLOSED else "which is down"
 
 
 def pause_lines(pauses: Pauses) -> list[str]:

@@ -1,4 +1,4 @@
-"""Who else is at an order or a cause, as a sentence: mara has been cancelling this order for 20 s."""
+"""Who else is at an order or a cause, as a sentence: Also here: mara, cancelling this order for 20 s."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ def sentence(*, operator: str, act: str, kind: str, seconds: float) -> str:
     """What another person is doing. An act that only a newer release knows is not named."""
     noun = NOUNS[kind]
     if not act:
-        return f"{operator} is looking at this {noun} too."
+        return f"Also here: {operator}."
     doing, seconds = DOING.get(act, "acting on"), max(1, round(seconds))
     time = f"{seconds} s" if seconds < MINUTE else duration(seconds)
-    return f"{operator} has been {doing} this {noun} for {time}."
+    return f"Also here: {operator}, {doing} this {noun} for {time}."

@@ -26,11 +26,15 @@ def edit_sentence(fields: Sequence[Field], *, has_more: bool) -> str:
 
 
 def became(resubmission: Resubmission, held_up: Collection[HeldUp]) -> str:
-    """What has become of resubmitted orders: "2 wait for carrier, which is down; 1 has been processed"."""
+    """What has become of resubmitted orders: "2 wait for carrier, which is down; 1 got through"."""
+    if resubmission.processed == resubmission.orders:
+        return (
+            "it got through" if resubmission.orders == 1 else f"all {number(resubmission.orders)} got through"
+        )
     parts = [
         *_waits(resubmission.waiting, held_up),
         *_part(resubmission.running, "is", "are", "under way"),
-        *_part(resubmission.processed, "has", "have", "been processed"),
+        *([f"{number(resubmission.processed)} got through"] if resubmission.processed else []),
         *_part(resubmission.cancelled, "was", "were", "cancelled"),
         *_part(resubmission.failed, "has", "have", "failed again"),
     ]

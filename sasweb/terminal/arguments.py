@@ -28,6 +28,17 @@ exit status: 0 done; 1 refused, or the order has ended otherwise than it was to;
 has no server or token; 3 no answer for too long, or it cannot be written; 130 stopped by Ctrl-C."""
 
 
+class _ListElsewhere(argparse.Action):
+    """Says where the orders are listed for whoever looks for that here."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        parser.exit(
+            2,
+            "bin/sasweb lists no orders. Operators list them on the server, with `manage.py orders`;"
+            " clients follow all of theirs with `bin/sasweb changes`.\n",
+        )
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command line. `run` of its result is what does the work."""
     parser = argparse.ArgumentParser(
@@ -158,6 +169,9 @@ def _add_orders(
     place.add_argument("--key", type=_key, help="the Idempotency-Key (default: a new one, which is printed)")
     place.add_argument("--follow", action="store_true", help="go on as `orders follow`")
     place.set_defaults(run=orders.place)
+    commands.add_parser("list", add_help=False).add_argument(
+        "rest", nargs=argparse.REMAINDER, action=_ListElsewhere
+    )
     acts = {
         "show": (orders.show_order, "show an order", parents),
         "follow": (orders.follow, "show an order whenever it changes", [*parents, until]),

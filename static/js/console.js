@@ -153,7 +153,7 @@
 
   // The reader is typing in it, or has opened a panel in it.
   const isHeld = (element) =>
-    element.querySelector("details.drop[open]") ||
+    element.querySelector("details.drop[open], details.fold[open] form") ||
     (element.contains(document.activeElement) &&
       document.activeElement.matches("input:not([type=checkbox]), select, textarea"));
 

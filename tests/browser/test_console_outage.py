@@ -81,9 +81,10 @@ def test_an_operator_is_notified_of_refusals_and_resubmits_with_a_canary(
     assert barriers(page) == []
 
     # Not fixed yet: the canary fails again, and the action pauses itself.
-    page.get_by_role("link", name=f"Resubmit {COUNT} orders").click()
+    page.get_by_role("link", name=f"Resubmit {COUNT} orders…").click()
     assert barriers(page) == []
-    page.get_by_label("Waves").fill("1, 0")
+    page.get_by_text("Change the waves and the pace").click()
+    page.get_by_label("Orders in each wave").fill("1, 0")
     page.get_by_label("Reason").fill("the warehouse says it is back")
     page.get_by_role("button", name=f"Resubmit {COUNT} orders").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
@@ -103,7 +104,7 @@ def test_an_operator_is_notified_of_refusals_and_resubmits_with_a_canary(
 
     # The canary is the last of its group.
     page.goto(alerts[0]["url"].replace(alerts[0]["url"].split("/console/")[0], ""))
-    page.get_by_role("link", name="Resubmit 1 order").click()
+    page.get_by_role("link", name="Resubmit 1 order…").click()
     page.get_by_role("button", name="Resubmit 1 order").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     hurry(shop)

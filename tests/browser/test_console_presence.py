@@ -40,10 +40,10 @@ def test_two_people_at_one_order_see_each_other_and_the_second_act_is_asked_abou
     open_page: Opener, at: str
 ) -> None:
     olga, otto = desk_of(open_page, "olga", at), desk_of(open_page, "otto", at)
-    expect(otto.locator("#presence")).to_contain_text("olga is looking at this order too.")
-    expect(olga.locator("#presence")).to_contain_text("otto is looking at this order too.")  # by a beat
+    expect(otto.locator("#presence")).to_contain_text("Also here: olga.")
+    expect(olga.locator("#presence")).to_contain_text("Also here: otto.")  # by a beat
     olga.goto(f"{at}compensate/")
-    expect(otto.locator("#presence")).to_contain_text("olga has been cancelling this order for ")
+    expect(otto.locator("#presence")).to_contain_text("Also here: olga, cancelling this order for ")
     otto.goto(f"{at}compensate/")
     otto.locator("[name=typed]").fill("cancel")
     otto.locator("[name=reason]").fill("they called")

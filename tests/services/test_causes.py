@@ -98,7 +98,7 @@ def test_a_snoozed_cause_leaves_the_list_and_is_counted_apart(anna: User) -> Non
     assert counts() == {"all": 0, "mine": 0, "nobodys": 0, "snoozed": 1}
     second = snoozes.snooze(group_id=number, actor=BERT, until=ahead(7_200))
     assert second.status is ResultStatus.ALREADY and second.message.startswith(
-        "anna has snoozed it already, until "
+        "Already snoozed by anna, until "
     )
     assert snoozes.wake(group_id=number, actor=BERT).status is ResultStatus.DONE
     assert snoozes.wake(group_id=number, actor=BERT).status is ResultStatus.ALREADY

@@ -6,6 +6,7 @@ from orders.business.registry import workflows
 from orders.models import Event
 from orders.services.act_results import ResultStatus
 from orders.services.operators.editing import edit_and_resubmit, editable_fields
+from orders.services.operators.order_editing import GOES_ON
 from orders.services.operators.settling import settle_not_done
 from tests.services.operated_orders import (
     BEFORE_SHIPMENT,
@@ -32,7 +33,7 @@ def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and
     result = edit(order)
     assert (result.status, result.message) == (
         ResultStatus.DONE,
-        "Edited create-shipment. Resubmitted create-shipment.",
+        f"Edited create-shipment. Resubmitted create-shipment. {GOES_ON}",
     )
     step = step_of(order, "create-shipment")
     assert (step.request["ship_to"], step.original["ship_to"], step.generation) == (MOVED, DELFT, 2)

@@ -10,7 +10,7 @@ from orders.business.reading import BadOrderError
 from orders.models import AuditEntry, Event, Order, OrderLine
 from orders.services.act_results import ResultStatus
 from orders.services.customers import resolve
-from orders.services.operators.order_editing import NotEditableError, editable_order, preview
+from orders.services.operators.order_editing import GOES_ON, NotEditableError, editable_order, preview
 from tests.services.edited_orders import (
     DATA,
     DECLINED,
@@ -42,7 +42,7 @@ def test_a_corrected_address_reaches_the_parcel_and_the_email_alike() -> None:
     result = edited(order, ship_to=GOUDA)
     assert (result.status, result.message) == (
         ResultStatus.DONE,
-        "Edited the order. Resubmitted create-shipment.",
+        f"Edited the order. Resubmitted create-shipment. {GOES_ON}",
     )
     requests = requests_of(order)
     assert [requests[name]["ship_to"] for name in ("create-shipment", "send-confirmation")] == [GOUDA, GOUDA]
@@ -270,7 +270,7 @@ def test_a_pass_that_comes_first_sends_the_former_address_and_the_edit_says_so(
 def test_editing_a_failed_step_edits_the_order_so_that_the_email_agrees() -> None:
     order = in_error()
     result = edit(order, GOUDA)
-    assert result.message == "Edited create-shipment. Resubmitted create-shipment."
+    assert result.message == f"Edited create-shipment. Resubmitted create-shipment. {GOES_ON}"
     assert requests_of(order)["send-confirmation"]["ship_to"] == GOUDA
     assert Order.objects.get(pk=order.pk).data["ship_to"] == GOUDA
     event = event_of(order, "edited")

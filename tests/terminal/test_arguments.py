@@ -45,6 +45,13 @@ def test_an_order_that_has_no_id_is_a_mistake(tmp_path: Path) -> None:
     assert ran.status == 2 and "expected the id that the order was given, a UUID" in ran.err
 
 
+@pytest.mark.parametrize("rest", [(), ("--state", "error")])
+def test_who_looks_for_a_list_of_orders_reads_where_it_is(tmp_path: Path, rest: tuple[str, ...]) -> None:
+    ran = at(tmp_path, url="", token="").run("orders", "list", *rest)
+    assert (ran.status, ran.out) == (2, "") and len(ran.err.splitlines()) == 1
+    assert "`manage.py orders`" in ran.err and "`bin/sasweb changes`" in ran.err
+
+
 def test_a_token_is_never_on_the_command_line(tmp_path: Path) -> None:
     """Everybody on the machine can read command lines. A file or the environment has it."""
     assert at(tmp_path).run(*SHOW, "--token", "a-token").status == 2

@@ -83,9 +83,11 @@ def test_the_black_button_of_a_cause_is_what_its_runbook_advises(olga: Client) -
     page = olga.get(at).content.decode()
     assert main_buttons(page)[0] == "Edit and resubmit 2 orders…"
     warning = "Resubmitting alone helps only if carrier accepts the same data now."
-    assert warning in text_of(olga.get(at)) and "Resubmit 2 orders" in text_of(olga.get(at))
+    assert warning in text_of(olga.get(at)) and "Resubmit 2 orders…" in text_of(olga.get(at))
     preview = olga.get(f"/console/bulk/new/?group={group.pk}")
-    assert warning in text_of(preview) and "One order is tried first." in text_of(preview)
+    assert warning in text_of(
+        preview
+    ) and "One order is tried first. If that succeeds, the last one follows." in text_of(preview)
     order = OrderProcess.objects.first()
     assert order is not None
     page = olga.get(f"/console/orders/{order.pk}/").content.decode()
@@ -107,7 +109,7 @@ def test_a_cause_that_a_resubmission_helps_against_says_so(olga: Client) -> None
     failed_orders(2)
     (group,) = AlertGroup.objects.all()
     answer = olga.get(f"/console/alerts/{group.pk}/")
-    assert main_buttons(answer.content.decode())[0] == "Resubmit 2 orders"
+    assert main_buttons(answer.content.decode())[0] == "Resubmit 2 orders…"
     assert "helps only if" not in text_of(answer)
 
 
@@ -120,13 +122,13 @@ def test_a_cause_whose_orders_wait_for_an_agent_that_is_down_is_not_called_over(
     Circuit.objects.create(agent="kitchen", state="open", opened_at=ago(60), probe_at=ahead(60))
     open_outage("kitchen", code="outage", message="no calls")
     text = text_of(olga.get(f"/console/alerts/{group.pk}/"))
-    assert "operator:olga resubmitted 3 orders" in text
+    assert "3 orders were resubmitted by operator:olga" in text
     assert ": 2 wait for kitchen, which is down; 1 is under way." in text
     assert "It is over when these orders get through." in text and "The last time ended" not in text
     StepState.objects.update(waiting_since=None)
     OrderProcess.objects.update(process_state="processed", finished_at=ago(0))
     text = text_of(olga.get(f"/console/alerts/{group.pk}/"))
-    assert ": 3 have been processed." in text and "The last time ended" in text
+    assert ": all 3 got through." in text and "The last time ended" in text
 
 
 def test_the_resubmission_of_one_order_is_listed_apart_and_says_what_it_waits_for(olga: Client) -> None:

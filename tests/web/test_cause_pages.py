@@ -104,6 +104,7 @@ def test_a_code_is_explained_on_the_page_of_the_cause_and_of_the_order_beside_th
         assert "the service may have forgotten its key by now" in text and "Ask the night desk." in text, page
     body = otto.get(f"/api/v1/alerts/groups/{number}").json()
     assert body["runbook"]["todo"].startswith("Look the order up at the service")
+    assert body["runbook"]["advises"] == "settle"
     assert body["own_runbook"]["by"] == "admin"
     assert_problem(
         otto.post(f"/api/v1/alerts/groups/{number}/runbook", {"text": ""}, format="json"), "permission_denied"

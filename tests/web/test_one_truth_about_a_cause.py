@@ -75,4 +75,4 @@ def test_the_page_of_a_cause_lists_the_bulk_actions_on_its_orders_wherever_they_
     answer = olga.get(page)
     assert f'href="/console/bulk/{many.pk}/"' in answer.content.decode()
     assert f'href="/console/bulk/{single.pk}/"' not in answer.content.decode()
-    assert "olga resubmitted 3 orders at several times, the last " in text_of(answer)
+    assert "3 orders were resubmitted by olga at several times, the last " in text_of(answer)

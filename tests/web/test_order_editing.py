@@ -3,9 +3,14 @@
 from typing import Any
 
 import pytest
+from django.http import QueryDict
+from django.utils.http import urlencode
 from rest_framework.test import APIClient
 
+from orders.business import BadOrderError
+from orders.console.forms.step_request import EditForm
 from orders.models import AuditEntry, Order, OrderProcess, StepState
+from orders.services.operators.order_editing import GOES_ON, editable_order
 from orders.vocabulary import TokenScope
 from tests.services.edited_orders import DECLINED, GOUDA, a_placed_order, requests_of
 from tests.services.operated_orders import BEFORE_SHIPMENT, UNKNOWN
@@ -52,13 +57,33 @@ def test_the_comparison_says_which_steps_ask_for_what_and_changes_nothing(desk: 
     assert everything(order) == before and history(order) == []
 
 
+def test_the_fields_of_the_failed_step_come_first_and_the_others_are_folded(desk: Desk) -> None:
+    order = in_error()
+    client, url = desk("operator"), f"{place(order)}?step=create-shipment"
+    page = client.get(url).content.decode()
+    fold = page.index("<details>\n          <summary>Other fields of the order</summary>")
+    assert page.index('name="ship_to.city"') < fold < page.index('name="email"') < page.index('name="reason"')
+    assert "Other fields of the order" not in client.get(place(order)).content.decode()
+    wrong = client.post(url, {**TYPED, "email": "nobody"}).content.decode()
+    assert "<details open>\n          <summary>Other fields" in wrong
+
+
+def test_what_is_wrong_with_an_address_is_said_at_its_field() -> None:
+    form = EditForm(editable_order(in_error().pk).fields, QueryDict(urlencode(TYPED)))
+    assert form.is_valid()
+    form.show_refusal(BadOrderError("Enter an address.", where="ship_to"))
+    assert list(form.errors) == [next(name for name in form.fields if name.startswith("ship_to."))]
+    form.show_refusal(BadOrderError("The whole is wrong."))
+    assert form.non_field_errors() == ["The whole is wrong."]
+
+
 def test_a_confirmed_edit_is_saved_and_an_order_in_error_resubmitted(desk: Desk) -> None:
     order = in_error()
     client = desk("operator")
     compared = client.post(place(order), TYPED)
     confirmed = {**TYPED, "confirm": "1", "seen": compared.context["seen"], "reason": "she moved"}
     page = client.post(place(order), confirmed, follow=True).content.decode()
-    assert "Edited the order. Resubmitted create-shipment." in page
+    assert f"Edited the order. Resubmitted create-shipment. {GOES_ON}" in page
     assert "The order was edited (ship_to), which changes create-shipment and send-confirmation" in page
     assert requests_of(order)["send-confirmation"]["ship_to"] == GOUDA
     assert stored(order).process_state == "pending"

@@ -51,7 +51,7 @@ def test_a_note_is_near_the_top_of_the_page_and_whole_in_its_history(olga: Clien
     olga.post(f"/console/orders/{order_id}/note/", {"text": "She has paid."})
     page = page_of(olga, order_id)
     top, history = page.split('id="events"')
-    assert re.search(r"<strong>olga</strong> noted .*?<q>She has paid\.</q>", top, re.DOTALL)
+    assert re.search(r"Note by <strong>olga</strong>, .*?<q>She has paid\.</q>", top, re.DOTALL)
     assert top.index("newest-note") < top.index("What to know about") and "All notes" in top
     assert "<black>" not in page and "mother" not in top
     newest, earlier = re.findall(r'<li class="event event--note">.*?</li>', history, re.DOTALL)
@@ -76,7 +76,7 @@ def test_a_finished_order_is_noted_about_on_its_page(olga: Client, is_archived: 
     if is_archived:
         archive(order_id)
     olga.post(f"/console/orders/{order_id}/note/", {"text": "She sent it back."})
-    assert "olga noted" in text_of(olga.get(f"/console/orders/{order_id}/"))
+    assert "Note by olga" in text_of(olga.get(f"/console/orders/{order_id}/"))
 
 
 def test_a_refused_note_is_refused_at_its_field_and_keeps_what_was_typed(olga: Client) -> None:

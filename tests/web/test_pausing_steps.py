@@ -4,13 +4,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from orders.models import OrderProcess, StepPause
+from orders.models import AgentInstance, Circuit, OrderProcess, StepPause
 from orders.vocabulary import TokenScope
 from tests.store.test_metrics import collect
 from tests.support.factories import ago, ahead, make_order, make_purchase
 from tests.support.people import api_client, person, token_of
 from tests.web.conftest import Desk
-from tests.web.console_orders import an_order
+from tests.web.console_orders import BEFORE_SHIPMENT, an_order
 from tests.web.helpers import assert_problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
@@ -25,29 +25,76 @@ def held() -> OrderProcess:
     return an_order(steps, process_state="pending", not_before=ahead(9_000))
 
 
+def under_way() -> OrderProcess:
+    """An order of the shop that waits for the carrier."""
+    steps = {**BEFORE_SHIPMENT, "create-shipment": {"waiting_since": ago(90)}}
+    return an_order(steps, process_state="pending")
+
+
 def words(client: Client, url: str) -> str:
     return " ".join(client.get(url).content.decode().split())
 
 
 def test_an_operator_pauses_a_step_on_the_page_and_resumes_it(desk: Desk) -> None:
     client, viewer = desk("operator"), desk("viewer")
-    assert f'action="{STEP}pause/"' in words(client, PAGE)
-    assert f'action="{STEP}pause/"' not in words(viewer, PAGE)
+    assert f'href="{STEP}pause/"' in words(client, PAGE)
+    assert f'href="{STEP}pause/"' not in words(viewer, PAGE)
     client.post(f"{STEP}pause/", {"reason": "wrong labels", "minutes": "240"})
     pause = StepPause.objects.get()
     assert (pause.workflow, pause.step, pause.reason) == ("fulfil-order", "create-shipment", "wrong labels")
     assert pause.until is not None and 14_300 < (pause.until - pause.at).total_seconds() <= 14_400
     page = words(viewer, PAGE)
     assert "<strong>create-shipment</strong> of fulfil-order was paused by" in page
-    assert (
-        "No order is held there yet: each is counted when it comes to the step." in page
-        and "resume/" not in page
-    )
+    assert "No order waits at it yet." in page and "resume/" not in page
+    assert client.get(f"{STEP}pause/").url == PAGE  # type: ignore[attr-defined]
     client.post(f"{STEP}resume/")
     assert not StepPause.objects.exists()
     assert "No step is paused." in words(viewer, PAGE)
-    client.post(f"{STEP}pause/", {"reason": ""})
-    assert not StepPause.objects.exists()
+
+
+def test_the_form_says_what_is_paused_and_what_goes_on_and_keeps_what_was_typed(desk: Desk) -> None:
+    client = desk("operator")
+    page = words(client, f"{STEP}pause/")
+    assert "No order of fulfil-order starts create-shipment while it is paused." in page
+    assert "calls under way at carrier, and cancellations." in page
+    assert "Every operator can resume it at any time" in page
+    refused = client.post(f"{STEP}pause/", {"reason": "", "minutes": "10"})
+    form = " ".join(refused.content.decode().split())
+    assert refused.status_code == 422 and not StepPause.objects.exists()
+    assert "Give a reason. It is kept in the audit log." in form and '<option value="10" selected>' in form
+    assert client.get(STEP.replace("create", "make") + "pause/").status_code == 404
+
+
+def test_the_form_is_linked_where_an_operator_sees_the_step(desk: Desk) -> None:
+    order, client, viewer = under_way(), desk("operator"), desk("viewer")
+    Circuit.objects.create(agent="carrier")
+    link = f'href="{STEP}pause/"'
+    for url in (f"/console/orders/{order.pk}/", "/console/agents/", "/console/workflow/"):
+        assert link in words(client, url) and link not in words(viewer, url)
+    assert f'href="{STEP.replace("create-shipment", "reserve-stock")}pause/"' not in words(
+        client, f"/console/orders/{order.pk}/"
+    )
+
+
+def test_orders_that_wait_there_for_an_agent_that_is_down_are_counted_too(desk: Desk) -> None:
+    client = desk("operator")
+    AgentInstance.objects.create(instance="agents:1", agent="carrier", capacity=1)
+    Circuit.objects.create(agent="carrier", state="open", opened_at=ago(60), probe_at=ahead(60))
+    for _ in range(3):
+        under_way()
+    reversed_now = {"state": "compensating", "waiting_since": ago(9), "complete_by": None}
+    an_order({"create-shipment": reversed_now}, process_state="pending")
+    wait = "3 orders wait at it for carrier, which is down"
+    assert f"{wait}." in words(client, f"{STEP}pause/")
+    client.post(f"{STEP}pause/", {"reason": "wrong labels"})
+    page = words(client, PAGE)
+    assert f'?step=create-shipment&amp;waiting=carrier">{wait}</a>.' in page and "No order waits" not in page
+    held()
+    assert "1 order</a> waits there because of the pause." in words(client, PAGE)
+    Circuit.objects.update(state="closed", opened_at=None, probe_at=None)
+    assert "3 orders wait at it for a free place at carrier" in words(client, PAGE)
+    Circuit.objects.update(paused=True, held_by="otto")
+    assert "3 orders wait at it for carrier, which is paused" in words(client, PAGE)
 
 
 def test_everybody_sees_how_many_orders_wait_and_what_they_are_worth(desk: Desk) -> None:

@@ -42,11 +42,11 @@ def read(client: Client, at: str) -> str:
 
 def test_a_page_names_who_else_looks_at_it_until_she_has_gone(mara: Client, otto: Client) -> None:
     at = f"/console/orders/{in_error(FAILED).pk}/"
-    assert "looking at this order too" not in read(mara, at)
-    assert "mara is looking at this order too." in read(otto, at)
-    assert "mara is looking" not in read(otto, f"/console/orders/{in_error(FAILED).pk}/")
+    assert "Also here" not in read(mara, at)
+    assert "Also here: mara." in read(otto, at)
+    assert "Also here: mara" not in read(otto, f"/console/orders/{in_error(FAILED).pk}/")
     Presence.objects.filter(operator="mara").update(seen_at=ago(31))
-    assert "looking at this order too" not in read(otto, at)
+    assert "Also here" not in read(otto, at)
 
 
 def test_a_beat_keeps_somebody_there_and_says_since_when_she_acts(mara: Client, otto: Client) -> None:
@@ -57,10 +57,10 @@ def test_a_beat_keeps_somebody_there_and_says_since_when_she_acts(mara: Client, 
     assert beat is not None and beat[1] == f"{at}presence/?act=order-compensate"
     Presence.objects.update(since=ago(45), seen_at=ago(25))
     mara.get(beat[1])
-    assert "mara has been cancelling this order for 4" in read(otto, f"{at}presence/")
+    assert "Also here: mara, cancelling this order for 4" in read(otto, f"{at}presence/")
     Presence.objects.filter(operator="mara").update(seen_at=ago(31))
     mara.get(beat[1])  # she came back
-    assert "mara has been cancelling this order for a moment." in read(otto, at)
+    assert "Also here: mara, cancelling this order for a moment." in read(otto, at)
     mara.get(f"{at}presence/?act=<script>")
     assert set(Presence.objects.values_list("act", flat=True)) == {"", "order-compensate"}
 
@@ -72,7 +72,7 @@ def test_an_act_beside_anothers_is_asked_about_once_more_and_then_done(mara: Cli
     form = {"typed": "cancel", "reason": "she called"}
     answer = mara.post(f"{at}compensate/", form)
     page = answer.content.decode()
-    assert answer.status_code == 422 and "otto has been editing this order for a moment." in SINCE.sub(
+    assert answer.status_code == 422 and "Also here: otto, editing this order for a moment." in SINCE.sub(
         "for a moment.", words_of(page)
     )
     assert stored(order).goal == "complete"
@@ -81,7 +81,7 @@ def test_an_act_beside_anothers_is_asked_about_once_more_and_then_done(mara: Cli
     assert hidden == form | {"act_anyway": "1"}
     assert mara.post(f"{at}compensate/", hidden).status_code == 302
     assert stored(order).goal == "compensate"
-    assert "mara has been cancelling" not in read(otto, at)  # she has done it
+    assert "mara, cancelling" not in read(otto, at)  # she has done it
 
 
 def test_nobody_is_asked_because_somebody_looks_or_because_of_her_own_page(
@@ -99,7 +99,7 @@ def test_an_act_on_all_orders_of_a_cause_is_seen_at_the_cause(mara: Client, otto
     make_alert(failed)
     group = AlertGroup.objects.get().pk
     mara.get(f"/console/bulk/new/?group={group}")
-    assert "mara has been acting on all orders of this cause for a moment." in read(
+    assert "Also here: mara, acting on all orders of this cause for a moment." in read(
         otto, f"/console/alerts/{group}/"
     )
     form = {"do": "resubmit", "group": str(group), "waves": "0", "rate": "20", "stop_percent": "20"}

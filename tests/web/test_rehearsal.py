@@ -47,10 +47,10 @@ def test_the_page_shows_the_request_and_leads_back_to_the_order(desk: Desk) -> N
             {"state": "open", "probe_at": -9, "opened_at": 120},
             "carrier went down 2 minutes ago",
         ),
-        ({"paused": True, "held_by": "olga"}, "olga has paused carrier."),
+        ({"paused": True, "held_by": "olga"}, "The agent carrier is paused, by olga."),
         (
             {"forced": "open", "forced_until": -600, "held_by": "olga"},
-            "olga holds back the calls of carrier. That ends in 10 minutes",
+            "The calls of carrier are held back by olga. That ends in 10 minutes",
         ),
         ({"state": "open", "probe_at": -9, "forced": "closed", "forced_until": -600}, ""),
         ({}, ""),
@@ -77,7 +77,7 @@ def test_the_order_and_its_rehearsal_say_that_it_would_wait(
     for page in ("", "rehearsal/"):
         text = text_of(desk("operator").get(f"/console/orders/{order.pk}/{page}"))
         assert (why in text) and ("it waits for carrier" in text) is bool(why)
-        assert "ada has paused payments" not in text
+        assert "payments is paused, by ada" not in text
 
 
 def test_resubmitting_from_there_leads_to_the_order_where_it_can_be_undone(desk: Desk) -> None:

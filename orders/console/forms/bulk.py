@@ -13,7 +13,7 @@ from orders.console.forms.fields import Key, PageForm, Reason, exact_input, text
 from orders.console.forms.filters import OrderFilterForm
 from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
-from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, SLOWEST
+from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES, SLOWEST, STOP_SHARE, WAVES, wave_sizes
 from orders.vocabulary import BulkItemState, BulkKind
 from orders.wording.state_labels import BULK_KINDS
 
@@ -134,9 +134,9 @@ class BulkActionForm(forms.Form):
 
     reason = Reason(help_text="Shown in each order’s history and in the audit log.")
     waves = Waves(
-        label="Waves",
+        label="Orders in each wave",
         max_length=60,
-        initial="1, 10, 100, 0",
+        initial=", ".join(map(str, WAVES)),
         widget=text_input(),
         help_text=("Each wave waits for the results of the one before. 0 means all remaining orders."),
     )
@@ -175,6 +175,21 @@ class BulkActionForm(forms.Form):
             "stop_share": values["stop_percent"] / 100,
             "rate": values["rate"],
         }
+
+    @property
+    def has_wrong_pace(self) -> bool:
+        """Whether one of the fields that say how fast it goes is wrong."""
+        return bool({"waves", "rate", "stop_percent"} & self.errors.keys())
+
+    def sizes(self) -> list[int]:
+        """How many orders each wave takes, as far as the form can be read."""
+        waves = self.cleaned_data.get("waves") if self.is_valid() or self.is_bound else None
+        return wave_sizes(waves or WAVES, self._count)
+
+    def percent(self) -> float:
+        """The share of failures at which the action pauses, as far as the form can be read."""
+        percent = self.cleaned_data.get("stop_percent") if self.is_valid() or self.is_bound else None
+        return float(STOP_SHARE * 100 if percent is None else percent)
 
     @staticmethod
     def _wrong_count(count: int) -> str:

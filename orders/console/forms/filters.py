@@ -56,6 +56,7 @@ class OrderFilterForm(forms.Form):
         required=False,
         choices=_choices(STANDINGS),
         widget=select(),
+        help_text="How it is going right now, or what it waits for.",
         error_messages={"invalid_choice": "Unknown standing %(value)s. Choose one from the list."},
     )
     workflow = forms.CharField(label="Workflow", required=False, max_length=60, widget=select())

@@ -21,13 +21,13 @@ class PauseForm(forms.Form):
     """Pauses something for some minutes, or until somebody resumes it."""
 
     minutes = forms.TypedChoiceField(
-        label="Until",
+        label="How long",
         required=False,
         coerce=int,
         empty_value=None,
         choices=[
-            ("", "somebody resumes it"),
-            *((10, "in 10 minutes"), (60, "in 1 hour"), (240, "in 4 hours"), (1440, "in 1 day")),
+            ("", "until somebody resumes it"),
+            *((10, "10 minutes"), (60, "1 hour"), (240, "4 hours"), (1440, "1 day")),
         ],
         widget=select(),
         error_messages={"invalid_choice": "Choose a time from the list."},

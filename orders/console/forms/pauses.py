@@ -1,4 +1,4 @@
-"""The forms of the page Pauses: new orders, and each step."""
+"""The forms that pause new orders, and a step in all orders."""
 
 from django.http import QueryDict
 
@@ -9,14 +9,9 @@ INTAKE = "intake"
 
 
 class PlacedPauseForm(PauseForm):
-    """Pauses what is at one place of the page, which has several of these forms."""
+    """Pauses what is at one place of the console."""
 
     def __init__(self, data: QueryDict | None = None, *, place: str) -> None:
         super().__init__(data, place=place)
         self.name = f"{type(self).__name__} {place}"
         self.fields["reason"].error_messages["required"] = "Give a reason. It is kept in the audit log."
-
-
-def step_place(workflow: str, step: str) -> str:
-    """The place of the form that pauses a step."""
-    return f"{workflow}-{step}"

@@ -67,6 +67,13 @@ class EditForm(forms.Form):
             if self.initial_of([field], typed) != self.initial_of([field], values)
         }
 
+    def show_refusal(self, error: ValueError) -> None:
+        """Shows what is wrong with a value at its input, the first one of a field with several; otherwise above the
+        form."""
+        where = getattr(error, "where", "")
+        names = [name for name in self.fields if where and (name == where or name.startswith(f"{where}."))]
+        self.add_error(names[0] if names else None, str(error))
+
 
 class BulkEditForm(EditForm):
     """The fields that are edited of many orders. Each input may stay empty: its field keeps each order's own value. The

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from orders.business.intake_pause import read_pause
 from orders.business.registry import workflows
+from orders.engine.branches import declared_name
 from orders.engine.runtime.sql import fetch
 from orders.models import IntakePause, OrderProcess, StepPause
 from orders.selectors.desk.bounds import MOST_COUNTED, bounded_count
@@ -112,6 +113,11 @@ def step_exists(workflow: str, step: str) -> bool:
     return any(each.name == workflow and step in each.by_name for each in workflows().values())
 
 
+def is_step_paused(workflow: str, step: str, *, now: datetime) -> bool:
+    """Whether a step is paused in all orders of its workflow. One statement."""
+    return StepPause.objects.filter(workflow=workflow, step=step).exclude(until__lte=now).exists()
+
+
 def steps_to_pause() -> list[tuple[str, str, str]]:
     """The steps that can be paused, each with its workflow and its agent: those that call one. No statement."""
     steps = {
@@ -121,6 +127,12 @@ def steps_to_pause() -> list[tuple[str, str, str]]:
         if step.waits_for is None
     }
     return [(workflow, step, agent) for (workflow, step), agent in steps.items()]
+
+
+def place_to_pause(workflow: str, step: str) -> tuple[str, str] | None:
+    """The workflow and the declared name of an order's step, if that can be paused in all orders. No statement."""
+    place = (workflow, declared_name(step))
+    return place if place in {(name, each) for name, each, _ in steps_to_pause()} else None
 
 
 def count_paused_orders(*, now: datetime) -> int:

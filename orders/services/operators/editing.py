@@ -27,7 +27,7 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
-from orders.services.operators.order_editing import NotEditableError, read_stored, try_again, write
+from orders.services.operators.order_editing import GOES_ON, NotEditableError, read_stored, try_again, write
 from orders.services.order_changes import resubmit_order
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
@@ -129,6 +129,6 @@ def _resubmit_edited(row: ProcessRow, step: StepRow, actor: Actor, reason: str) 
     """Resubmits all failed steps of an order in Error, or else only this step, which was waiting for its customer."""
     if row.process_state == ProcessState.ERROR:
         result = resubmit_order(order_id=row.order_id, by=actor.name, reason=reason)
-        return done(f"Edited {step.name}. {result.message}")
+        return done(f"Edited {step.name}. {result.message} {GOES_ON}")
     try_again(row, [step], actor)
     return done(f"Edited {step.name}. It will be tried again.")

@@ -46,6 +46,9 @@ __all__ = [
     "why_not_edit",
 ]
 
+GOES_ON = "The order is tried again now, and goes on if that succeeds."
+"""What happens next with an order that was in Error, once it is edited."""
+
 
 class NotEditableError(ValueError):
     """Raised when fields that cannot be edited, `names`, are to be changed. Its text is one sentence."""
@@ -205,7 +208,8 @@ def _continue(row: ProcessRow, edit: OrderEdit, actor: Actor, reason: str) -> st
     """Resubmits an order in Error; of any other, has the steps tried again that waited for their customer to change
     this. Returns a sentence about it."""
     if row.process_state == ProcessState.ERROR:
-        return resubmit_order(order_id=row.order_id, by=actor.name, reason=reason).message
+        message = resubmit_order(order_id=row.order_id, by=actor.name, reason=reason).message
+        return message if edit.reversed_first else f"{message} {GOES_ON}"
     following = {step.step for step in edit.following}
     steps = state_store.steps_of([row.order_id])[row.order_id]  # as the edit has left them
     failed = [step for step in steps if step.state == StepStatus.FAILED and step.name in following]

@@ -124,7 +124,7 @@ def _refusal(
 ) -> Result | None:
     if group.snoozed_until is not None:
         return already(
-            f"{group.snoozed_by} has snoozed it already, until {_moment(group.snoozed_until)}. "
+            f"Already snoozed by {group.snoozed_by}, until {_moment(group.snoozed_until)}. "
             "Bring it back first if it should be another time."
         )
     if not count:
