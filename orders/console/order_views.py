@@ -37,6 +37,7 @@ from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.agents import held_up
 from orders.selectors.desk.approvals import approvals_of
 from orders.selectors.desk.archive_search import OrderList
+from orders.selectors.desk.attempts import attempts
 from orders.selectors.desk.clients import account_names
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
@@ -223,7 +224,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     if order is None:
         raise Http404
     detail = order.detail
-    steps = [step_part(order, step) for step in order.steps]
+    every_attempt = attempts(detail.events, detail.steps)
+    steps = [step_part(order, step, every_attempt) for step in order.steps]
     cause = cause_part(order)
     return render(
         request,
@@ -237,7 +239,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "counts_failures": any(step["failures"] for step in steps),
             "failing": [step for step in steps if detail.alert and step["facts"].name == detail.alert.step],
             **chart_part(request, detail, at),
-            **history_part(request, detail, limits),
+            **history_part(request, detail, limits, every_attempt),
             "spent": spent_rows(detail.spent),
             "customer_query": customer_query(order),
             **forms_part(request, order),
