@@ -23,9 +23,9 @@ from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
 from orders.selectors.desk.evidence import evidence_of
 from orders.selectors.desk.money_returned import money_returned
 from orders.selectors.desk.order_cause import last_fix, newest_note
-from orders.selectors.desk.order_detail import Detail
+from orders.selectors.desk.order_detail import Detail, OrderFacts
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.standing import RetryLimits, StepFacts
+from orders.selectors.desk.standing import RetryLimits, StandingKind, StepFacts
 from orders.selectors.desk.step_calls import step_calls
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
@@ -48,6 +48,11 @@ def headline(order: ConsoleOrder) -> str:
         return ""
     returned = returned_sentence(money_returned(facts, order.detail.steps))
     return " ".join(filter(None, (standings.sentence(facts.standing), returned)))
+
+
+def has_own_time(order: OrderFacts | None) -> bool:
+    """Whether where it stands is shown with the time by which it, or its step, has to be done."""
+    return order is not None and order.standing.kind in (StandingKind.AT_RISK, StandingKind.OVERDUE)
 
 
 def cause_part(order: ConsoleOrder) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from orders.console.order_page import (
     chart_part,
     customer_query,
     forms_part,
+    has_own_time,
     headline,
     history_part,
     step_part,
@@ -56,6 +57,7 @@ from orders.selectors.logged_requests import orders_of_request, requests_about, 
 from orders.services import audit
 from orders.vocabulary import Goal
 from orders.wording.cancelling import cancel_words, sums_in_words
+from orders.wording.promises import promise_kept
 from orders.wording.waits import spent_rows
 
 PAGE = 50
@@ -248,6 +250,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
             "promise": promise_of(detail, now=at),
+            "promise_kept": promise_kept(detail.order),
+            "standing_has_time": has_own_time(detail.order),
             "held_up": held_up(agents_to_call(order), now=at) if order.can_resubmit else [],
             **resubmission_part(order, advice=cause.get("advice", Advice.RESUBMIT)),
             **cause,
