@@ -64,7 +64,7 @@ def comparison(
 
 
 def _title(attempt: Attempt) -> str:
-    return attempt_title(attempt.step, attempt.number, compensates=attempt.compensates)
+    return attempt_title(attempt.step, attempt.number, reversal=attempt.reversal)
 
 
 def _rows(first: Attempt, second: Attempt, events: Sequence[EventFacts]) -> Iterator[ComparisonRow]:

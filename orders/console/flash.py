@@ -18,9 +18,9 @@ LEVELS = {
 }
 
 
-def show_result(request: HttpRequest, result: Result) -> None:
-    """Shows the result of an act."""
-    messages.add_message(request, LEVELS[result.status], result.message)
+def show_result(request: HttpRequest, result: Result, *, beside: str = "") -> None:
+    """Shows the result of an act at the edge of the page or, if the page has a place of this name, `beside` the act."""
+    messages.add_message(request, LEVELS[result.status], result.message, extra_tags=beside)
 
 
 def message_of_a_wait(sentence: str, at: datetime) -> SafeString:

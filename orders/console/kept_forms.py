@@ -23,11 +23,18 @@ Form = TypeVar("Form", bound=forms.Form)
 
 
 def answer(
-    request: HttpRequest, name: str, form: forms.Form, act: Callable[[], Result], *, refused_at: str = ""
+    request: HttpRequest,
+    name: str,
+    form: forms.Form,
+    act: Callable[[], Result],
+    *,
+    refused_at: str = "",
+    beside: str = "",
 ) -> None:
     """Acts if a form is valid and shows the result. If it is not, or the act is refused, keeps the form under a name.
 
-    `refused_at` is the field at which a refusal is shown; without one it is shown as a message.
+    `refused_at` is the field at which a refusal is shown; without one it is shown as a message. `beside` is the place
+    where the page shows the result.
     """
     if not form.is_valid():
         _keep(request, name, form, error=first_error(form))
@@ -36,7 +43,7 @@ def answer(
     if result.status is ResultStatus.REFUSED and refused_at:
         _keep(request, name, form, error=result.message, field=refused_at)
     else:
-        show_result(request, result)
+        show_result(request, result, beside=beside)
 
 
 def _keep(request: HttpRequest, name: str, form: forms.Form, *, error: str, field: str = "") -> None:

@@ -37,10 +37,16 @@ from orders.vocabulary import ApprovalAct
 from orders.wording.cancelling import cancel_words
 
 
-def _act(request: HttpRequest, order_id: UUID, form: forms.Form, call: Callable[[], Result]) -> HttpResponse:
-    """Makes the call if the form is valid, and returns to the order with the result, or with what is wrong."""
-    kept_forms.answer(request, f"{type(form).__name__} {order_id}", form, lambda: _call(call))
-    return redirect("console:order", order_id)
+def _act(
+    request: HttpRequest, order_id: UUID, form: forms.Form, call: Callable[[], Result], *, beside: str = ""
+) -> HttpResponse:
+    """Makes the call if the form is valid, and returns to the order with the result, or with what is wrong.
+
+    `beside` is the part of the page where the act is, if the page shows the result there.
+    """
+    kept_forms.answer(request, f"{type(form).__name__} {order_id}", form, lambda: _call(call), beside=beside)
+    page = reverse("console:order", args=[order_id])
+    return redirect(f"{page}#{beside}" if beside else page)
 
 
 def _call(call: Callable[[], Result]) -> Result:
@@ -127,6 +133,7 @@ def add_note(request: HttpRequest, order_id: UUID) -> HttpResponse:
         order_id,
         form,
         lambda: order_notes.add_note(order_id=order_id, text=form.cleaned_data["text"], actor=operator),
+        beside="note",
     )
 
 

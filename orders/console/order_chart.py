@@ -35,11 +35,11 @@ LEGEND = {
     "warn": "no answer",
     "bad": "failed",
     "idle": "reversed",
-    "back": "handed back",
+    "back": "put off or taken back",
     "wait": "waiting for the next attempt",
     "awaited": "waiting for a person, an event, a time or a later answer",
 }
-"""What each tone means. Those of the waits and of what was handed back are patterns, which need no colour."""
+"""What each tone means. Those of the waits and of what was put off are patterns, which need no colour."""
 
 
 MARKS_APART = 100.0
@@ -195,7 +195,7 @@ def draw(
             text=TOP + ROW * number + BAR - 3,
             lane=lane,
             bars=[
-                _bar(stretch, axis, is_notice=stretch.compensates and lane.step in notices)
+                _bar(stretch, axis, is_notice=stretch.reversal > 0 and lane.step in notices)
                 for stretch in lane.spans
                 if axis.shows(axis.since(stretch.begins), axis.since(stretch.ends))
             ],
@@ -230,7 +230,7 @@ def _bar(span: Span, axis: _Axis, *, is_notice: bool) -> Bar:
         span=span,
         since=since,
         seconds=until - since,
-        what=attempt_words(span.attempt, compensates=span.compensates, is_notice=is_notice),
+        what=attempt_words(span.attempt, reversal=span.reversal, is_notice=is_notice),
         outcome="sent" if is_sent else span.outcome.value,
         awaited=_awaited(span.awaits) if span.awaits else "",
     )

@@ -10,7 +10,7 @@ from orders.selectors.desk.attempts import Attempt, is_folded, runs
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.timeline import AttemptOutcome
-from orders.wording.attempts import ATTEMPTS, attempt_title, notice_sentence
+from orders.wording.attempts import ATTEMPTS, attempt_title, attempt_words, notice_sentence
 from orders.wording.events import EventEntry, calls_sentence, error_text, event_entry
 from orders.wording.order_notes import NOTE, note_entry
 from orders.wording.state_labels import NOTICE_SENT, Pill
@@ -22,13 +22,13 @@ SHOWN = 8
 @dataclass(frozen=True, kw_only=True)
 class AttemptHead:
     """What is said of an attempt while its events are folded. `error` is why it failed; `others` are the numbers of
-    the step's other attempts, with which it can be compared."""
+    the step's other attempts, with which it can be compared, each with its name."""
 
     attempt: Attempt
     title: str
     pill: Pill
     error: str
-    others: Sequence[int]
+    others: Sequence[tuple[int, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def _entry(run: Sequence[EventFacts], retry_limits: RetryLimits, notices: Collec
     if len(run) == 1:
         sentence = notice_sentence(run[0]) if run[0].step in notices else ""
         return HistoryEntry(sentence=sentence or entries[0].sentence, last=entries[0])
-    return HistoryEntry(sentence=calls_sentence(run[-1], run[0]), last=entries[0], calls=entries)
+    return HistoryEntry(sentence=calls_sentence(run), last=entries[0], calls=entries)
 
 
 def _head(attempt: Attempt, every_attempt: Sequence[Attempt], notices: Collection[str]) -> AttemptHead:
@@ -121,13 +121,11 @@ def _head(attempt: Attempt, every_attempt: Sequence[Attempt], notices: Collectio
     is_sent = is_notice and attempt.outcome is AttemptOutcome.COMPENSATED
     return AttemptHead(
         attempt=attempt,
-        title=attempt_title(
-            attempt.step, attempt.number, compensates=attempt.compensates, is_notice=is_notice
-        ),
+        title=attempt_title(attempt.step, attempt.number, reversal=attempt.reversal, is_notice=is_notice),
         pill=NOTICE_SENT if is_sent else ATTEMPTS[attempt.outcome],
         error=error_text(ending.detail.get("error")) if ending else "",
         others=[
-            other.number
+            (other.number, attempt_words(other.number, reversal=other.reversal))
             for other in every_attempt
             if other.step == attempt.step and other.number != attempt.number
         ],

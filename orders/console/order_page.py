@@ -1,11 +1,12 @@
 """The parts of the console's page of one order, as its templates take them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
 
+from orders.business import registry
 from orders.console import order_chart, time_span
 from orders.console.attempt_comparison import comparison
 from orders.console.forms.alerts import NoteForm
@@ -16,25 +17,27 @@ from orders.console.order_lookup import readable_json
 from orders.console.runbook_parts import runbook_of
 from orders.fields.email import ERASED
 from orders.selectors.desk import timeline
-from orders.selectors.desk.attempts import attempts
+from orders.selectors.desk.attempts import Attempt
 from orders.selectors.desk.clients import naming_accounts
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
 from orders.selectors.desk.evidence import evidence_of
 from orders.selectors.desk.money_returned import money_returned
 from orders.selectors.desk.order_cause import last_fix, newest_note
-from orders.selectors.desk.order_detail import Detail
+from orders.selectors.desk.order_detail import Detail, OrderFacts
 from orders.selectors.desk.pauses import place_to_pause
 from orders.selectors.desk.query import Condition
-from orders.selectors.desk.standing import RetryLimits, StepFacts
+from orders.selectors.desk.standing import RetryLimits, StandingKind, StepFacts
+from orders.selectors.desk.step_calls import step_calls
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import order_acts
-from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus
+from orders.vocabulary import FINISHED_STATES, Goal, Outcome, ProcessState, StepStatus
 from orders.wording import standings
 from orders.wording.cancelling import returned_sentence
 from orders.wording.events import error_text
 from orders.wording.fixes import fix_in_words
 from orders.wording.order_notes import with_notes
 from orders.wording.state_labels import NOTICE_SENT
+from orders.wording.step_calls import asked_sentences, reversal_sentence
 
 EVENTS_SHOWN = 200
 
@@ -46,6 +49,11 @@ def headline(order: ConsoleOrder) -> str:
         return ""
     returned = returned_sentence(money_returned(facts, order.detail.steps))
     return " ".join(filter(None, (standings.sentence(facts.standing), returned)))
+
+
+def has_own_time(order: OrderFacts | None) -> bool:
+    """Whether where it stands is shown with the time by which it, or its step, has to be done."""
+    return order is not None and order.standing.kind in (StandingKind.AT_RISK, StandingKind.OVERDUE)
 
 
 def cause_part(order: ConsoleOrder) -> dict[str, Any]:
@@ -80,11 +88,12 @@ def chart_part(request: HttpRequest, detail: Detail, at: datetime) -> dict[str, 
     }
 
 
-def history_part(request: HttpRequest, detail: Detail, limits: RetryLimits) -> dict[str, Any]:
+def history_part(
+    request: HttpRequest, detail: Detail, limits: RetryLimits, every_attempt: Sequence[Attempt]
+) -> dict[str, Any]:
     """The newest events, or all if the url says so, how many are left out, and the attempts that the url compares."""
     shows_all = request.GET.get("events") == "all"
     events = naming_accounts(detail.events if shows_all else detail.events[-EVENTS_SHOWN:])
-    every_attempt = attempts(detail.events, detail.steps)
     return {
         "history": history(
             with_notes(events, detail.notes), every_attempt, retry_limits=limits, notices=detail.notices
@@ -124,7 +133,8 @@ def forms_part(request: HttpRequest, order: ConsoleOrder) -> dict[str, Any]:
     }
 
 
-def step_part(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
+def step_part(order: ConsoleOrder, step: ConsoleStep, every_attempt: Sequence[Attempt]) -> dict[str, Any]:
+    """A step with its calls in sentences, its error and its acts, from the attempts of the order's steps."""
     process, facts = order.detail.order, step.facts
     assert process is not None
     workflow, version, name = process.workflow, process.version, facts.name
@@ -135,6 +145,7 @@ def step_part(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
         "page": step,
         "notice": NOTICE_SENT if is_sent else None,
         "facts": facts,
+        **_calls_part(order.detail, facts, every_attempt),
         "failures": facts.failure_count + facts.compensation_failure_count,
         "request": readable_json(step.request),
         "original": readable_json(step.original),
@@ -154,6 +165,21 @@ def _pausable(order: ConsoleOrder, facts: StepFacts) -> tuple[str, str] | None:
     if process is None or order.has_ended or facts.state in (StepStatus.COMPLETED, StepStatus.COMPENSATED):
         return None
     return place_to_pause(process.workflow, facts.name)
+
+
+def _calls_part(detail: Detail, facts: StepFacts, every_attempt: Sequence[Attempt]) -> dict[str, Any]:
+    """How often the service of a step was asked, and how many of its attempts did not reverse it."""
+    assert detail.order is not None
+    calls = step_calls(every_attempt, facts.name, compensates=False)
+    reversals = step_calls(every_attempt, facts.name, compensates=True)
+    declared = registry.find_step(detail.order.workflow, detail.order.version, facts.name)
+    return {
+        "attempts": max(0, facts.attempt - (reversals.attempts if reversals else 0)),
+        "asked": asked_sentences(
+            calls, agent=facts.agent, step=declared, is_done=facts.outcome == Outcome.DONE
+        ),
+        "reversal": reversal_sentence(reversals, is_notice=facts.name in detail.notices),
+    }
 
 
 def _error(error: Mapping[str, Any] | None) -> str:

@@ -25,6 +25,7 @@ from orders.console.order_page import (
     chart_part,
     customer_query,
     forms_part,
+    has_own_time,
     headline,
     history_part,
     step_part,
@@ -37,6 +38,7 @@ from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.agents import held_up
 from orders.selectors.desk.approvals import approvals_of
 from orders.selectors.desk.archive_search import OrderList
+from orders.selectors.desk.attempts import attempts
 from orders.selectors.desk.clients import account_names
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
@@ -55,6 +57,7 @@ from orders.selectors.logged_requests import orders_of_request, requests_about, 
 from orders.services import audit
 from orders.vocabulary import Goal
 from orders.wording.cancelling import cancel_words, sums_in_words
+from orders.wording.promises import promise_kept
 from orders.wording.waits import spent_rows
 
 PAGE = 50
@@ -223,7 +226,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     if order is None:
         raise Http404
     detail = order.detail
-    steps = [step_part(order, step) for step in order.steps]
+    every_attempt = attempts(detail.events, detail.steps)
+    steps = [step_part(order, step, every_attempt) for step in order.steps]
     cause = cause_part(order)
     return render(
         request,
@@ -237,7 +241,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "counts_failures": any(step["failures"] for step in steps),
             "failing": [step for step in steps if detail.alert and step["facts"].name == detail.alert.step],
             **chart_part(request, detail, at),
-            **history_part(request, detail, limits),
+            **history_part(request, detail, limits, every_attempt),
             "spent": spent_rows(detail.spent),
             "customer_query": customer_query(order),
             **forms_part(request, order),
@@ -246,6 +250,8 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "requests": requests_about(order_id, operators=operators()),
             "now": at,
             "promise": promise_of(detail, now=at),
+            "promise_kept": promise_kept(detail.order),
+            "standing_has_time": has_own_time(detail.order),
             "held_up": held_up(agents_to_call(order), now=at) if order.can_resubmit else [],
             **resubmission_part(order, advice=cause.get("advice", Advice.RESUBMIT)),
             **cause,

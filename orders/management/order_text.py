@@ -223,7 +223,7 @@ def _timeline(detail: Detail, retry_limits: RetryLimits, width: int) -> str:
     before = detail.began
     for run in runs(detail.events):
         first, last = run[0], run[-1]
-        sentence = calls_sentence(first, last) if len(run) > 1 else event_sentence(first, retry_limits)
+        sentence = calls_sentence(run) if len(run) > 1 else event_sentence(first, retry_limits)
         at = elapsed((first.at - detail.began).total_seconds())
         rows.append((at, duration((first.at - before).total_seconds()), sentence, first.actor_name))
         before = last.at

@@ -95,9 +95,8 @@ def _verb(sums: Sequence[Money]) -> tuple[str, str]:
 def _then(back: MoneyBack) -> str:
     if back.charged:
         return f"The customer was charged {sums_in_words(back.charged)}, or may have been. The money is refunded."
-    if len(back.held) == 1:
-        return f"{sums_in_words(back.held)} is held and has not been charged. The hold is released."
-    return f"{sums_in_words(back.held)} are held and have not been charged. The holds are released."
+    are = "is" if len(back.held) == 1 else "are"
+    return f"Nothing was charged. The {sums_in_words(back.held)} that {are} held {are} released."
 
 
 def sums_in_words(sums: Sequence[Money]) -> str:

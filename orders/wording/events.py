@@ -4,7 +4,7 @@ Text that a remote service or a person wrote is quoted, and cut short.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -32,36 +32,34 @@ REASONS: Mapping[str, str] = {
 
 SENTENCES: Mapping[str, str] = {
     EventKind.RECEIVED: "Received{client}{queued}",
-    EventKind.DUPLICATE_IGNORED: "A second copy of the submission was ignored",
+    EventKind.DUPLICATE_IGNORED: "The same order arrived a second time and was ignored",
     EventKind.SET_ASIDE: "Set aside{error}",
     EventKind.REPLAYED: "The submission was put back on the queue",
-    EventKind.CLAIMED: "Claimed by a scheduler",
+    EventKind.CLAIMED: "Picked up for processing",
     EventKind.STEP_STARTED: "Step {step} started, attempt {attempt}",
     EventKind.STEP_COMPLETED: "Step {step} completed{calls}{decision}{default}",
     EventKind.STEP_REFUSED: "Step {step} was refused{error}",
     EventKind.STEP_DECLINED: "Step {step} was declined{error}; the customer has {wait} to resolve it",
     EventKind.STEP_FAILED: "Step {step} failed, and its outcome is unknown{error}",
-    EventKind.STEP_TIMED_OUT: "Step {step} got no answer by its complete-by time (attempt {attempt}){ruling}",
-    EventKind.STEP_RECALLED: "Step {step} was recalled before any agent took it",
-    EventKind.STEP_DEFERRED: "Step {step} was deferred, because its agent is unavailable{cause}",
+    EventKind.STEP_TIMED_OUT: "Step {step} got no answer in time (attempt {attempt}){ruling}",
+    EventKind.STEP_RECALLED: "Step {step} was taken back before its service was called",
+    EventKind.STEP_DEFERRED: "Step {step} was put off, because its agent was unavailable{cause}",
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
     EventKind.STEP_SKIPPED: "Step {step} was skipped{condition}{reason}",
     EventKind.STEP_COMPENSATED: "Step {step} was reversed{calls}",
     EventKind.STEP_RENEWED: "Nothing of step {step} remains{calls}, so it is done again with a new key",
     EventKind.COMPENSATION_REQUESTED: "Cancellation requested{reason}",
-    EventKind.COMPENSATION_STARTED: "Reversal of {step} started, attempt {attempt}",
+    EventKind.COMPENSATION_STARTED: "Reversal of {step} started",
     EventKind.COMPENSATION_FAILED: "Reversal of {step} failed{error}",
-    EventKind.COMPENSATION_TIMED_OUT: (
-        "Reversal of {step} got no answer by its complete-by time (attempt {attempt}){ruling}"
-    ),
-    EventKind.CALL_FAILED: "Call {call} of {step} failed{error}{took}",
+    EventKind.COMPENSATION_TIMED_OUT: "Reversal of {step} got no answer in time{ruling}",
+    EventKind.CALL_FAILED: "A call for step {step} failed{error}{took}",
     EventKind.INQUIRED: "Asked whether step {step} was done: {finding}",
     EventKind.REPLY_IGNORED: "A late or repeated reply to attempt {attempt} of {step} was ignored{outcome}",
     EventKind.WAITING: "Waiting {wait} before the next attempt",
     EventKind.WAITING_FOR_AGENT: "Step {step} is waiting until {agent} can take it",
     EventKind.AWAITING: "Step {step} is waiting for {awaited}{until}",
     EventKind.WAIT_ENDED: "Step {step} is no longer waiting{wait_ruling}",
-    EventKind.ORDER_OVERRAN: "The order missed its own complete-by time ({overruns} of {limit})",
+    EventKind.ORDER_OVERRAN: "The order ran out of its time ({overruns} of {limit})",
     EventKind.PROCESSED: "Processed: every step is completed",
     EventKind.COMPENSATED: "Cancelled: every step that had an effect is reversed",
     EventKind.ERROR: "The order went into Error, and an alert was opened{error}",
@@ -188,21 +186,21 @@ def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
 
 
 def _deferral(event: EventFacts) -> str:
-    """Why a step was handed back: its remote service asks for time, it fails alone, or its agent is unavailable."""
+    """Why a step was put off: its remote service asks for time, it fails alone, or its agent is unavailable."""
     cause = event.detail.get("cause")
     if isinstance(cause, Mapping) and cause.get("code") == "paused":
         return "Step {step} was taken back before its agent had begun it, because it was paused"
     if event.detail.get("until"):
-        return "Step {step} waits {wait}, because its remote service asks for that time{cause}"
+        return "Step {step} waits {wait}, because its remote service asked for that time{cause}"
     if event.detail.get("counts"):
         return "Step {step} failed, although its agent works for other orders, so this counts as a failure{cause}"
     return SENTENCES[EventKind.STEP_DEFERRED]
 
 
-def calls_sentence(first: EventFacts, last: EventFacts) -> str:
+def calls_sentence(calls: Sequence[EventFacts]) -> str:
     """Says in one sentence that several calls of an attempt failed in the same way."""
-    template = "Calls {call} to {last_call} of {step} failed{error}{took}"
-    return template.format_map(_parts(first, RetryLimits(), template) | {"last_call": _of(last, "try", "?")})
+    template = "{count} calls for step {step} failed in the same way{error}"
+    return template.format_map(_parts(calls[0], RetryLimits(), template) | {"count": str(len(calls))})
 
 
 def shorten(text: object, longest: int = LONGEST_QUOTE) -> str:
@@ -230,7 +228,6 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "subject": f"Step {event.step}" if event.step else "The order",
         "attempt": str(event.attempt),
         "agent": _of(event, "agent", "its agent"),
-        "call": _of(event, "try", "?"),
         "overruns": _of(event, "overruns", "?"),
         "limit": str(limit),
         "before": _of(event, "before", "?"),

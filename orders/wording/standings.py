@@ -89,16 +89,17 @@ def meaning(kind: StandingKind) -> str:
 
 
 def standing_label(standing: Standing) -> str:
-    """The label of the pill: "retrying", or "paused: create-shipment"."""
+    """The label of the pill: "retrying", "waiting for carrier", "paused: create-shipment"."""
     label = STANDINGS[standing.kind].label
+    if standing.kind is StandingKind.AGENT and standing.on:
+        return f"waiting for {standing.on}"
     return f"{label}: {standing.on}" if standing.kind is StandingKind.PAUSED and standing.on else label
 
 
 def summary(standing: Standing, *, now: datetime, code: str = "") -> str:
     """Says in a few words, for a table, where an order or a step stands. `code` is that of its open alert."""
     detail = _DETAILS.get(standing.kind, _no_detail)(standing, now)
-    label = f"waiting for {standing.on}" if standing.kind is StandingKind.AGENT else standing_label(standing)
-    text = f"{label}{detail}"
+    text = f"{standing_label(standing)}{detail}"
     if standing.is_reversed_first:
         text = _of_reversal(standing, text)
     if code and standing.kind in (StandingKind.ERROR, StandingKind.COMPENSATION_FAILED):

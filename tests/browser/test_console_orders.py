@@ -257,5 +257,5 @@ def test_on_a_phone_an_order_in_error_takes_three_screens_and_begins_with_its_fa
     expect(page.locator("#chart svg")).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(at)
-    for part in ("#chart svg", "#spent table", "#id_priority"):  # a wide window folds nothing of this
+    for part in ("#chart svg", "#spent table"):  # a wide window folds nothing of this
         expect(page.locator(part)).to_be_visible()

@@ -131,10 +131,10 @@ def test_the_timeline_says_what_happened_in_words(monkeypatch: pytest.MonkeyPatc
     ran = run("order", order.order_id)
     for line in (
         "4.000 4.0 s Received, 4.0 s after it was posted submission:test",
-        "5.000 1.0 s Claimed by a scheduler scheduler:test",
+        "5.000 1.0 s Picked up for processing scheduler:test",
         "5.000 0 ms Step bake started, attempt 1 scheduler:test",
-        "25.000 20 s Calls 1 to 2 of bake failed: no_answer: no answer within 5.0 s (5.0 s) agents:test",
-        "35.000 10 s Step bake got no answer by its complete-by time (attempt 1): failure 1 of 3; next attempt"
+        "25.000 20 s 2 calls for step bake failed in the same way: no_answer: no answer within 5.0 s agents:test",
+        "35.000 10 s Step bake got no answer in time (attempt 1): failure 1 of 3; next attempt"
         " after 6.0 s scheduler:test",
         "50.000 8.0 s Step bake was declined: no_flour; the customer has 1 h to resolve it scheduler:test",
         "4:10.000 3 min 20 s Step bake was resubmitted: flour came operator:eve",

@@ -92,7 +92,7 @@ def test_the_history_folds_attempts_and_never_what_people_did() -> None:
     ]
     assert (len(parts.newest), len(parts.earlier), len(parts.oldest)) == (1, 6, 0)
     (calls,) = [each for part in parts.earlier for each in part.entries if each.calls]
-    assert calls.sentence == "Calls 1 to 2 of bake failed: cut: no"
+    assert calls.sentence == "2 calls for step bake failed in the same way: cut: no"
     assert [call.event.detail["try"] for call in calls.calls] == [2, 1]
 
 

@@ -13,7 +13,7 @@ def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_is() -> None:
         RetryLimits(forward=3),
     )
     assert entry.sentence == (
-        "Step bake got no answer by its complete-by time (attempt 1): failure 1 of 3; next attempt after 12 s"
+        "Step bake got no answer in time (attempt 1): failure 1 of 3; next attempt after 12 s"
     )
     assert entry.retry_at == at(12)
 

@@ -26,7 +26,7 @@ def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None
         ("attempt", 9, 10, "done"),
         ("attempt", 50, 51, "reversed"),
     ]
-    assert [span.compensates for span in drawn_lane.spans] == [False, False, False, True]
+    assert [span.reversal for span in drawn_lane.spans] == [0, 0, 0, 1]
     assert drawn_lane.ticks == [at(0), at(9), at(50)]
 
 

@@ -110,11 +110,11 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         (event("resubmitted", "", reason="it is back"), "The order was resubmitted: it is back"),
         (
             event("compensation_timed_out", ruling="retry", failures=7, until="2026-03-01T12:00:09+00:00"),
-            "Reversal of bake got no answer by its complete-by time (attempt 2): failure 7; next attempt after 9.0 s",
+            "Reversal of bake got no answer in time: failure 7; next attempt after 9.0 s",
         ),
         (
             event("step_timed_out", ruling="settle"),
-            "Step bake got no answer by its complete-by time (attempt 2):"
+            "Step bake got no answer in time (attempt 2):"
             " it will be reversed once its call can no longer take effect",
         ),
         (event("step_completed", calls=2), "Step bake completed after 2 calls"),
@@ -129,7 +129,7 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         (event("edited", after={"sku": "a", "size": "b"}), "Step bake was edited (sku, size)"),
         (
             event("step_deferred", cause={"code": "no_host", "message": "nobody runs it"}),
-            "Step bake was deferred, because its agent is unavailable: no_host: nobody runs it",
+            "Step bake was put off, because its agent was unavailable: no_host: nobody runs it",
         ),
         (
             event(
@@ -137,7 +137,7 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
                 cause={"code": "http_503", "message": "later", "retry_after": 60},
                 until="2026-03-01T12:01:00+00:00",
             ),
-            "Step bake waits 1 min, because its remote service asks for that time: http_503: later",
+            "Step bake waits 1 min, because its remote service asked for that time: http_503: later",
         ),
         (
             event("step_deferred", cause={"code": "http_500", "message": "no"}, counts=True),
@@ -150,5 +150,5 @@ def test_a_sentence_states_the_known_details_and_omits_the_rest(happened: EventF
 
 
 def test_calls_that_failed_alike_share_a_sentence() -> None:
-    first, last = (event("call_failed", code="no_answer", **{"try": number}) for number in (1, 4))
-    assert calls_sentence(first, last) == "Calls 1 to 4 of bake failed: no_answer"
+    calls = [event("call_failed", code="no_answer", **{"try": number}) for number in (1, 2, 3)]
+    assert calls_sentence(calls) == "3 calls for step bake failed in the same way: no_answer"

@@ -131,5 +131,5 @@ def test_one_sum_is_and_two_sums_are() -> None:
         "€5.00 and £4.00 or more are held and are released; nothing is charged for them."
     )
     assert cancel_words(MoneyBack(held=both)).then == (
-        "€5.00 and £4.00 are held and have not been charged. The holds are released."
+        "Nothing was charged. The €5.00 and £4.00 that are held are released."
     )

@@ -18,7 +18,11 @@ pytestmark = pytest.mark.django_db
 
 def words_of(answer: Any) -> str:
     assert answer.status_code == 200
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+    return words_in(answer.content.decode())
+
+
+def words_in(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
 def record(order_id: Any, kind: str, **fields: Any) -> Event:
@@ -172,9 +176,35 @@ def test_a_cancelled_order_promises_nothing_any_longer(desk: Desk) -> None:
     processed = an_order({}, process_state="processed", finished_at=ago(5))
     Order.objects.filter(pk=processed.pk).update(promised_by=ahead(480))
     words = words_of(desk("viewer").get(f"/console/orders/{processed.pk}/"))
-    assert re.search(r"Promised for (\w+ \d+, )?\d\d:\d\d UTC Placed", words)
+    kept = r"Promise Done 8 min( \d+ s)? before the time promised, (\w+ \d+, )?\d\d:\d\d UTC Placed"
+    assert re.search(kept, words) and "Promised for" not in words and "Due" not in words
     assert "Due in 8 minutes" in pages["complete"]
-    assert "Due in" not in pages["compensate"] and "Promised for" not in pages["compensate"]
+    assert "Due in" not in pages["compensate"] and "time promised" not in pages["compensate"]
+
+
+def test_an_order_says_once_by_when_it_has_to_be_done(desk: Desk) -> None:
+    step = {"state": "compensating", "attempt": 2, "outcome": "done", "complete_by": ahead(30)}
+    process = {"process_state": "processing", "goal": "compensate", "complete_by": ahead(600)}
+    top, steps = top_and_steps(desk, an_order({"reserve-stock": step}, **process))
+    assert re.search(r"being cancelled It is being cancelled\..* Complete by in 10 minutes", top)
+    assert "complete by:" not in top and "complete by: in 30 seconds" in steps
+    at_risk = {"reserve-stock": {"state": "running", "attempt": 1, "complete_by": ahead(3)}}
+    top, _ = top_and_steps(desk, an_order(at_risk, **{**process, "goal": "complete"}))
+    assert re.search(r"at risk complete by: in \d seconds?", top) and "Complete by" not in top
+
+
+def top_and_steps(desk: Desk, order: Any) -> tuple[str, str]:
+    page = desk("viewer").get(f"/console/orders/{order.pk}/").content.decode()
+    top, _, rest = page.partition('id="steps"')
+    return words_in(top), words_in(rest)
+
+
+def test_what_waits_for_an_agent_names_it(desk: Desk) -> None:
+    waiting = {"reserve-stock": {"state": "not_started", "waiting_since": ago(60)}}
+    order = an_order(waiting, process_state="pending")
+    for page in ("/console/orders/", f"/console/orders/{order.pk}/"):
+        words = words_of(desk("viewer").get(page))
+        assert "waiting for warehouse began 1 minute ago" in words and "waiting for agent began" not in words
 
 
 def test_a_cancellation_under_way_does_not_say_that_it_begins_later(desk: Desk) -> None:

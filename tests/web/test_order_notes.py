@@ -47,7 +47,9 @@ def test_a_note_is_near_the_top_of_the_page_and_whole_in_its_history(olga: Clien
     order_id = in_error().pk
     text = f"She takes the <black> frame.\n{'It is for her mother. ' * 20}"
     answer = olga.post(f"/console/orders/{order_id}/note/", {"text": text}, follow=True)
-    assert "The note has been added." in text_of(answer)
+    assert answer.redirect_chain == [(f"/console/orders/{order_id}/#note", 302)]
+    form, rest = answer.content.decode().partition('id="note"')[2].split("</section>", 1)
+    assert "The note has been added." in form and "has been added" not in rest
     olga.post(f"/console/orders/{order_id}/note/", {"text": "She has paid."})
     page = page_of(olga, order_id)
     top, history = page.split('id="events"')

@@ -79,6 +79,21 @@ def test_the_customers_email_leads_to_all_her_orders(desk: Desk) -> None:
     assert str(order.pk) in orders and str(other.pk) in orders
 
 
+def test_where_the_parcel_goes_is_in_view_as_its_kind_declares_it(desk: Desk) -> None:
+    order = in_error()
+    words = words_of(desk("viewer"), order).partition("More about the order")[0]
+    assert "Address Ada, Lane 1, Delft, 2611, NL" in words
+    Order.objects.filter(pk=order.pk).update(data=None)
+    assert "Address" not in words_of(desk("viewer"), order).partition("More about the order")[0]
+
+
+def test_the_priority_is_set_beside_the_other_acts_and_stays_in_view(desk: Desk) -> None:
+    order, client = in_error(), desk("operator")
+    answer = client.post(f"/console/orders/{order.pk}/priority/", {"priority": "9"}, follow=True)
+    acts = answer.content.decode().partition('id="acts"')[2].partition('id="facts"')[0]
+    assert "Priority 9…" in acts and f"/console/orders/{order.pk}/priority/" in acts
+
+
 def promised(order: Any, seconds: float) -> Any:
     Order.objects.filter(pk=order.pk).update(promised_by=ahead(seconds))
     return order

@@ -1,5 +1,6 @@
 """The attempts of an order's steps, from its history: how each went, and the calls that failed in it. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,12 +17,16 @@ PEOPLE = frozenset({ActorKind.OPERATOR.value, ActorKind.CUSTOMER.value})
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One attempt of a step with its events, the earliest first. `is_last` says that no other has followed yet."""
+    """One attempt of a step with its events, the earliest first. `is_last` says that no other has followed yet.
+
+    `number` is as it is stored; one that reverses the step is its `reversal` of that number, otherwise that is 0.
+    """
 
     step: str
     number: int
     events: Sequence[EventFacts]
     is_last: bool
+    reversal: int = 0
 
     @property
     def began(self) -> datetime:
@@ -58,7 +63,7 @@ class Attempt:
     @property
     def compensates(self) -> bool:
         """Whether it reverses the step."""
-        return any(event.kind == EventKind.COMPENSATION_STARTED for event in self.events)
+        return self.reversal > 0
 
     @property
     def key(self) -> str:
@@ -79,10 +84,16 @@ def attempts(events: Iterable[EventFacts], steps: Sequence[StepFacts]) -> list[A
             by_attempt.setdefault((event.step, event.attempt), []).append(event)
     last = dict(sorted(by_attempt))
     last |= {step.name: max(step.attempt, last.get(step.name, 0)) for step in steps}
-    return [
-        Attempt(step=step, number=number, events=of, is_last=number == last[step])
-        for (step, number), of in by_attempt.items()
-    ]
+    reversals: Counter[str] = Counter()
+    found = []
+    for (step, number), of in by_attempt.items():
+        compensates = any(event.kind == EventKind.COMPENSATION_STARTED for event in of)
+        reversals[step] += compensates
+        reversal = reversals[step] if compensates else 0
+        found.append(
+            Attempt(step=step, number=number, events=of, is_last=number == last[step], reversal=reversal)
+        )
+    return found
 
 
 def is_folded(event: EventFacts) -> bool:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from orders.business import registry
+from orders.business.fields import Field, FieldType
 from orders.fields.money import Money
 from orders.models import Order, OrderLine
 
@@ -29,6 +31,14 @@ class ProfileAttribute:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProfileAddress:
+    """A postal address that its kind declares, on one line."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class OrderProfile:
     """What people see of an order. `label` is what such orders are called."""
 
@@ -39,6 +49,7 @@ class OrderProfile:
     metadata: Mapping[str, str] = field(default_factory=dict)
     promised_by: datetime | None = None
     lines: Sequence[ProfileLine] = ()
+    addresses: Sequence[ProfileAddress] = ()
     attributes: Sequence[ProfileAttribute] = ()
 
 
@@ -65,8 +76,19 @@ def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]
             )
             for line in lines
         ],
+        addresses=_addresses(kind.fields if kind else (), order.data or {}),
         attributes=[_attribute(text, labels) for text in order.attributes],
     )
+
+
+def _addresses(fields: Sequence[Field], data: Mapping[str, Any]) -> list[ProfileAddress]:
+    found = []
+    for field_ in fields:
+        value = data.get(field_.name)
+        if field_.type is FieldType.ADDRESS and isinstance(value, Mapping):
+            parts = [str(value[part.name]) for part in field_.parts if value.get(part.name)]
+            found.append(ProfileAddress(label=field_.label, text=", ".join(parts)))
+    return found
 
 
 def _attribute(stored: str, labels: dict[str, str]) -> ProfileAttribute:

@@ -23,8 +23,8 @@ class AttemptOutcome(StrEnum):
     COMPENSATED = "reversed"
     FAILED = "failed"
     TIMED_OUT = "timed out"
-    RECALLED = "recalled"
-    DEFERRED = "deferred"
+    RECALLED = "taken back"
+    DEFERRED = "put off"
 
 
 OUTCOMES: Mapping[str, AttemptOutcome] = {
@@ -67,13 +67,14 @@ class SpanKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch of time. `outcome` is how an attempt ended; `awaits` is what was awaited from outside."""
+    """A stretch of time. `outcome` is how an attempt ended; `awaits` is what was awaited from outside. An attempt that
+    reverses the step is its `reversal` of that number, otherwise that is 0."""
 
     kind: SpanKind
     begins: datetime
     ends: datetime
     attempt: int = 0
-    compensates: bool = False
+    reversal: int = 0
     outcome: AttemptOutcome = AttemptOutcome.UNDER_WAY
     awaits: str = ""
 
@@ -94,6 +95,7 @@ class _Lane:
     ticks: list[datetime] = field(default_factory=list)
     started: EventFacts | None = None
     waits_from: datetime | None = None
+    reversals: int = 0
     awaits: str = ""
     """What the wait is for, if it is for something from outside."""
 
@@ -149,14 +151,15 @@ class _Lane:
     def _end(self, at: datetime, outcome: AttemptOutcome) -> None:
         if self.started is not None:
             attempt = self.started
-            compensates = attempt.kind == EventKind.COMPENSATION_STARTED
+            if attempt.kind == EventKind.COMPENSATION_STARTED:
+                self.reversals += 1
             self.spans.append(
                 Span(
                     kind=SpanKind.ATTEMPT,
                     begins=attempt.at,
                     ends=at,
                     attempt=attempt.attempt,
-                    compensates=compensates,
+                    reversal=self.reversals if attempt.kind == EventKind.COMPENSATION_STARTED else 0,
                     outcome=outcome,
                 )
             )

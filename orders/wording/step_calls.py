@@ -1,0 +1,78 @@
+"""How often the service of a step was asked, how that ended, and why it counts once, in plain sentences."""
+
+from collections.abc import Mapping
+
+from orders.engine.contracts import Step
+from orders.selectors.desk.step_calls import DONE, StepCalls
+from orders.vocabulary import EventKind
+from orders.wording.units import counted
+
+ENDINGS: Mapping[str, str] = {
+    EventKind.STEP_COMPLETED: "done",
+    EventKind.STEP_COMPENSATED: "reversed",
+    EventKind.STEP_RENEWED: "reversed",
+    EventKind.STEP_REFUSED: "refused",
+    EventKind.STEP_DECLINED: "declined",
+    EventKind.SETTLED_DONE: "settled by hand as done",
+    EventKind.SETTLED_NOT_DONE: "settled by hand as not done",
+    EventKind.SETTLED_COMPENSATED: "settled by hand as reversed",
+}
+"""How the calls for a step ended. Those that are not here just failed."""
+_BY_AN_ANSWER = DONE | {EventKind.STEP_REFUSED, EventKind.STEP_DECLINED}
+"""What the last call was itself answered with."""
+
+
+def asked_sentences(calls: StepCalls | None, *, agent: str, step: Step | None, is_done: bool) -> str:
+    """Says how often a step's service was asked, how these calls ended, and what their key has ensured."""
+    if calls is None or not agent or not calls.calls:
+        return ""
+    asked = f"Asked {_times(calls)}{_endings(calls)}."
+    return " ".join(filter(None, (asked, _effect(calls, agent=agent, step=step, is_done=is_done))))
+
+
+def reversal_sentence(calls: StepCalls | None, *, is_notice: bool = False) -> str:
+    """Says the same of the calls that reversed a step, or that sent the notice of the order's cancellation."""
+    if calls is None or not calls.calls:
+        return ""
+    purpose = "to send the notice of cancellation" if is_notice else "to reverse it"
+    endings = _endings(calls).replace("reversed", "sent") if is_notice else _endings(calls)
+    return f"{counted(calls.calls, 'call')} {purpose}{endings}."
+
+
+def _times(calls: StepCalls) -> str:
+    times = "once" if calls.calls == 1 else f"{calls.calls} times"
+    return f"at least {times}" if calls.is_least else times
+
+
+def _endings(calls: StepCalls) -> str:
+    """How the calls ended: ": 2 without an answer, then done"."""
+    last = "found to be done" if calls.was_found and calls.last in DONE else ENDINGS.get(calls.last, "")
+    if not calls.last and calls.done:
+        last = "taken, and the answer comes later"
+    is_call = last and (calls.done or calls.last in _BY_AN_ANSWER) and not calls.was_found
+    failed = calls.failed - int(bool(is_call) and not calls.done)
+    parts = [
+        *([_of(calls.unanswered, "without an answer", calls)] if calls.unanswered else []),
+        *([_of(failed, "failed", calls)] if failed > 0 else []),
+    ]
+    if not parts:
+        return f": {last}" if last else ""
+    joined = " and ".join(parts) if not last else f"{', '.join(parts)}, then {last}"
+    return f"{', ' if joined == 'without an answer' else ': '}{joined}"
+
+
+def _of(count: int, how: str, calls: StepCalls) -> str:
+    return how if count == calls.calls == 1 else f"{count} {how}"
+
+
+def _effect(calls: StepCalls, *, agent: str, step: Step | None, is_done: bool) -> str:
+    """Why several calls have one effect; empty where that does not follow from their keys."""
+    if calls.calls == 1 or step is None or not calls.keys:
+        return ""
+    if step.key_retention <= (calls.ended - calls.began).total_seconds():
+        return "Before each repeat it was asked whether it was done already." if step.can_be_asked else ""
+    did = "did it only once" if is_done else "does it at most once"
+    if len(calls.keys) == 1:
+        which = "Both" if calls.calls == 2 else f"All {calls.calls}"
+        return f"{which} calls carried the same key, so {agent} {did}."
+    return f"A new key was used only once nothing of an earlier call remained, so {agent} {did}."

@@ -1,0 +1,150 @@
+"""How often the service of a step was asked, and why that counts once, in the sentences of the order's page."""
+
+from typing import Any
+
+import pytest
+
+from orders.engine.contracts import Step
+from orders.selectors.desk.attempts import attempts
+from orders.selectors.desk.history import EventFacts
+from orders.selectors.desk.step_calls import step_calls
+from orders.wording.step_calls import asked_sentences, reversal_sentence
+from tests.unit.timelines import event
+
+KEPT = Step(name="bake", agent="oven", operation="bake", data=lambda _: {}, key_retention=3_600)
+"""A step whose service knows a call by its key for an hour."""
+KEYLESS = Step(
+    name="bake", agent="oven", operation="bake", data=lambda _: {}, key_retention=0, can_be_asked=True
+)
+LOST = {"code": "timeout", "message": "no answer in time"}
+BUSY = {"code": "http_503", "message": "later", "exchange": {"status": 503}}
+NO = {"error": {"code": "cold", "message": "it is cold"}}
+
+
+def started(seconds: float, attempt: int = 1, key: str = "k/1") -> EventFacts:
+    return event(seconds, "step_started", attempt, key=key)
+
+
+def failed(seconds: float, attempt: int = 1, **detail: Any) -> EventFacts:
+    return event(seconds, "call_failed", attempt, **(detail or LOST))
+
+
+def asked(*events: EventFacts, step: Step | None = KEPT, is_done: bool = True) -> str:
+    calls = step_calls(attempts(events, []), "bake", compensates=False)
+    return asked_sentences(calls, agent="oven", step=step, is_done=is_done)
+
+
+ONCE = "so oven did it only once."
+BOTH = "Both calls carried the same key, so oven"
+DONE = event(9, "step_completed")
+
+
+@pytest.mark.parametrize(
+    ("events", "sentences"),
+    [
+        ([started(0), DONE], "Asked once: done."),
+        (
+            [started(0), failed(1), failed(2), event(3, "step_completed", calls=3)],
+            f"Asked 3 times: 2 without an answer, then done. All 3 calls carried the same key, {ONCE}",
+        ),
+        (
+            [
+                *(started(0), failed(1), event(5, "step_timed_out", ruling="retry")),
+                *(started(6, 2), failed(7, 2, **BUSY), event(8, "step_completed", 2, calls=2)),
+            ],
+            "Asked 3 times: 1 without an answer, 1 failed, then done."
+            f" All 3 calls carried the same key, {ONCE}",
+        ),
+        (
+            [started(0), event(5, "step_timed_out"), started(6, 2), event(7, "step_completed", 2)],
+            f"Asked 2 times: 1 without an answer, then done. {BOTH} did it only once.",
+        ),
+        (
+            [
+                *(started(0), failed(1, code="cold", exchange={}), event(1, "step_refused", **NO)),
+                *(started(6, 2, "k/2"), event(7, "step_completed", 2)),
+            ],
+            "Asked 2 times: 1 failed, then done. A new key was used only once nothing of an earlier call"
+            f" remained, {ONCE}",
+        ),
+        (
+            [started(0), event(5, "step_recalled"), started(6, 2), event(7, "step_completed", 2)],
+            "Asked once: done.",
+        ),
+    ],
+)
+def test_a_step_that_is_done_says_how_often_it_was_asked_and_why_that_counts_once(
+    events: list[EventFacts], sentences: str
+) -> None:
+    assert asked(*events) == sentences
+
+
+@pytest.mark.parametrize(
+    ("events", "sentences"),
+    [
+        ([started(0)], ""),
+        ([started(0), failed(1)], "Asked once, without an answer."),
+        (
+            [started(0), failed(1), failed(2, **BUSY), event(5, "step_timed_out")],
+            f"Asked 2 times: 1 without an answer and 1 failed. {BOTH} does it at most once.",
+        ),
+        ([started(0), failed(1, code="cold"), event(1, "step_refused", **NO)], "Asked once: refused."),
+        (
+            [started(0), failed(1), failed(2, code="cold"), event(2, "step_refused", calls=2, **NO)],
+            f"Asked 2 times: 1 without an answer, then refused. {BOTH} does it at most once.",
+        ),
+        ([started(0), failed(1, code="odd"), event(1, "step_failed", **NO)], "Asked once: failed."),
+        ([started(0), event(1, "awaiting", kind="answer")], "Asked once: taken, and the answer comes later."),
+        (
+            [started(0), event(5, "step_timed_out"), event(90, "settled_not_done")],
+            "Asked once: without an answer, then settled by hand as not done.",
+        ),
+        ([started(0), event(1, "step_deferred", calls=0, cause={"code": "not_called"})], ""),
+    ],
+)
+def test_a_step_that_is_not_done_promises_no_more_than_its_key_does(
+    events: list[EventFacts], sentences: str
+) -> None:
+    assert asked(*events, is_done=False) == sentences
+
+
+def test_only_a_key_that_the_service_still_knows_promises_anything() -> None:
+    calls = (started(0), event(30, "step_timed_out"), started(4_000, 2), event(4_001, "step_completed", 2))
+    twice = "Asked 2 times: 1 without an answer, then done."
+    assert asked(*calls) == asked(*calls, step=None) == twice
+    assert (
+        asked(*calls, step=KEYLESS) == f"{twice} Before each repeat it was asked whether it was done already."
+    )
+    no_key = [started(0, key=""), failed(1), event(3, "step_completed", calls=2)]
+    assert asked(*no_key) == twice
+
+
+def test_a_call_that_was_found_to_be_done_is_no_other_call() -> None:
+    events = (
+        started(0),
+        failed(1),
+        event(2, "inquired", finding="done"),
+        event(3, "step_completed", calls=2),
+    )
+    assert asked(*events, step=KEYLESS) == "Asked once: without an answer, then found to be done."
+
+
+def test_calls_that_were_not_all_recorded_are_at_least_so_many() -> None:
+    events = (started(0), *(failed(n) for n in range(1, 21)), event(25, "step_timed_out"))
+    assert asked(*events, step=None) == "Asked at least 20 times: 20 without an answer."
+
+
+def test_the_calls_that_reverse_a_step_are_told_apart() -> None:
+    events = [
+        *(started(0), DONE, event(20, "compensation_started", 2), failed(21, 2)),
+        *(event(30, "compensation_timed_out", 2), event(31, "compensation_started", 3)),
+        event(32, "step_compensated", 3),
+    ]
+    every_attempt = attempts(events, [])
+    assert [each.reversal for each in every_attempt] == [0, 1, 2]
+    assert asked(*events) == "Asked once: done."
+    calls = step_calls(every_attempt, "bake", compensates=True)
+    assert reversal_sentence(calls) == "2 calls to reverse it: 1 without an answer, then reversed."
+    assert reversal_sentence(calls, is_notice=True) == (
+        "2 calls to send the notice of cancellation: 1 without an answer, then sent."
+    )
