@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.representations import MoneyOut, Out, StepName, page_of
-from orders.selectors.desk.alert_groups import ValueAtRisk
+from orders.selectors.desk.at_risk import ValueAtRisk
 from orders.vocabulary import AlertKind, BulkKind, BulkState, MessageChannel, MessageState
 
 

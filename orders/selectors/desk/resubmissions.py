@@ -30,7 +30,7 @@ _OF_GROUP = """
            SELECT agent FROM orders_stepstate
             WHERE order_id = latest.order_id AND waiting_since IS NOT NULL ORDER BY waiting_since LIMIT 1
       ) AS waits ON true
-     WHERE latest.resolution IN ('resubmitted', 'edited')
+     WHERE latest.resolution IN ('resubmitted', 'edited and resubmitted', 'edited')
      GROUP BY latest.closed_by, p.process_state, waits.agent
      ORDER BY max(latest.closed_at) DESC, waits.agent
 """
