@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from orders.api.representations import MoneyOut, Out, StepName, page_of
 from orders.business import Advice
-from orders.selectors.desk.alert_groups import ValueAtRisk
+from orders.selectors.desk.at_risk import ValueAtRisk
 from orders.vocabulary import AlertKind, BulkKind, BulkState, MessageChannel, MessageState
 
 

@@ -14,11 +14,20 @@ from orders.selectors.desk.ended_pauses import PausedKind
 from orders.vocabulary import AlertKind
 
 
+class EndingOut(Out):
+    """How the last alerts of so many orders of a cause were closed, and by whom; an outage's is of no order."""
+
+    resolution = serializers.CharField(allow_blank=True)
+    by = serializers.CharField(allow_blank=True)
+    orders = serializers.IntegerField()
+
+
 class OpenTimeOut(Out):
     """One time that a cause was open; `ended_at` is null while it is. It ends when nothing was open for ten minutes.
 
-    An outage ends with its alert, and its `orders` are those that waited for its agent. `resolution` and `closed_by`
-    are those of the alert that was closed last. With `is_more`, `money` is not all.
+    An outage ends with its alert. Its `orders`, and those of an alert that orders will be late, are those that waited
+    for its agent. `resolution` and `closed_by` are those of the alert that was closed last, and `endings` those of each
+    order, the most frequent first. With `is_more`, `money` is not all.
     """
 
     group = serializers.IntegerField(source="group.id")
@@ -34,6 +43,7 @@ class OpenTimeOut(Out):
     is_more = serializers.BooleanField(source="more_money")
     resolution = serializers.CharField(allow_blank=True)
     closed_by = serializers.CharField(allow_blank=True)
+    endings = EndingOut(many=True)
 
     @extend_schema_field(MoneyOut(many=True))
     def get_money(self, time: OpenTime) -> Sequence[Mapping[str, object]]:
@@ -144,18 +154,36 @@ class OrderNoteOut(Out):
     text = serializers.CharField()
 
 
+class PriorityChangeOut(Out):
+    """Somebody changed the priority of an order from `before` to `after`."""
+
+    order_id = serializers.UUIDField()
+    at = serializers.DateTimeField()
+    by = serializers.CharField()
+    reason = serializers.CharField(allow_blank=True)
+    before = serializers.IntegerField()
+    after = serializers.IntegerField()
+
+
 class HandoverOut(Out):
-    """What a shift leaves the next one. `text` has all of it as plain text."""
+    """What a shift leaves the next one. `text` has all of it as plain text.
+
+    `times` are all that touch the range, each once: those of `began` and `ended`, and those that began before and are
+    open.
+    """
 
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
     figures = FiguresOut()
     open = AlertGroupOut(many=True)
     snoozed = AlertGroupOut(many=True)
+    times = OpenTimeOut(many=True)
     began = OpenTimeOut(many=True)
     ended = OpenTimeOut(many=True)
     is_more = serializers.BooleanField(source="has_more_times")
-    bulk_actions = BulkActionOut(many=True, source="actions")
+    bulk_actions = BulkActionOut(many=True, help_text="Those under way.")
+    ended_bulk_actions = BulkActionOut(many=True, help_text="Those that ended in the range.")
+    priority_changes = PriorityChangeOut(many=True, help_text="The last twenty.")
     agents = HeldAgentOut(many=True)
     pauses = PausesOut()
     ended_pauses = EndedPauseOut(many=True, help_text="The last fifty that ended in the range.")

@@ -33,6 +33,11 @@ class HandoverReport(OperatorView):
         body: dict[str, Any] = {part.name: getattr(handover, part.name) for part in fields(handover)}
         body["open"] = [cause.alerts for cause in handover.open]
         body["snoozed"] = [cause.alerts for cause in handover.snoozed]
+        body |= {"began": handover.began, "ended": handover.ended}
+        body["bulk_actions"] = [
+            action for action in handover.actions if action.is_running or action.is_paused
+        ]
+        body["ended_bulk_actions"] = [action for action in handover.actions if action.has_ended]
         body["text"] = handover_text(handover)
         return Response(representations.HandoverOut.render(body))
 

@@ -23,13 +23,23 @@ from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
 
 UNDER_WAY = "The order is already being cancelled."
+EDITED_AND_RESUBMITTED = "edited and resubmitted"
+"""How the alert of an order is resolved that was corrected before it was tried again."""
 
 
-def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | None = None) -> Result:
+def resubmit_order(
+    *,
+    order_id: UUID,
+    by: str,
+    reason: str = "",
+    step: str | None = None,
+    resolution: str = "resubmitted",
+) -> Result:
     """Retries the failed steps of an order in Error, or only `step`; the order continues from there (O2).
 
     A step whose outcome is unknown keeps its idempotency key, so nothing is done twice. A step that was definitely
-    refused gets a new key, so it can succeed once the cause is fixed (rule 5). Raises `NoSuchOrderError`.
+    refused gets a new key, so it can succeed once the cause is fixed (rule 5). `resolution` is how the order's alert
+    is said to be resolved. Raises `NoSuchOrderError`.
     """
     with transaction.atomic():
         row, steps = lock_order(order_id)
@@ -52,7 +62,7 @@ def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | Non
             + row.overruns
         )
         row = row._replace(failure_count=row.failure_count - forgiven, overruns=0)
-        release_order(row, by=by, resolution="resubmitted")
+        release_order(row, by=by, resolution=resolution)
         actor, detail = operator(by), {"reason": reason}
         state_store.record_events(
             EventRow(

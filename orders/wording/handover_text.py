@@ -1,21 +1,26 @@
-"""A hand-over as plain text, for an email, a chat or a terminal. Pure. Times are in UTC."""
+"""A hand-over as plain text, for an email, a chat or a terminal. Pure. Times are in UTC, and of the day on which the
+range ends unless they have a date."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
-from orders.fields.money import Money
 from orders.selectors.desk.alert_groups import OpenAlerts
 from orders.selectors.desk.approvals import ApprovalRow
 from orders.selectors.desk.bounds import MOST_COUNTED
-from orders.selectors.desk.bulk import Progress
-from orders.selectors.desk.causes import OpenTime
-from orders.selectors.desk.handover import MOST_FIGURES, CauseNote, Handover, OpenCause, Waiting
+from orders.selectors.desk.handover import (
+    MOST_FIGURES,
+    CauseNote,
+    EndedCause,
+    Handover,
+    OpenCause,
+    Waiting,
+)
 from orders.selectors.desk.held_agents import HeldAgent
-from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
+from orders.wording.handover_lines import bulk_line, ended_lines, nothing_else, open_line, priority_line
+from orders.wording.moments import minute
 from orders.wording.pauses import ended_pause_lines, pause_lines
-from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
-from orders.wording.units import ENGLISH, bounded, counted, duration, money, number
+from orders.wording.units import bounded, counted, duration
 
 
 def handover_text(handover: Handover) -> str:
@@ -34,23 +39,29 @@ def handover_text(handover: Handover) -> str:
 
 
 def _notes(handover: Handover) -> list[str]:
-    return [line for note in handover.notes for line in (f"{note.by}, {_at(note.at)}:", _indented(note.text))]
+    today = handover.until.date()
+    return [
+        line
+        for note in handover.notes
+        for line in (f"{note.by}, {minute(note.at, today=today)}:", _indented(note.text))
+    ]
 
 
 def _cause_notes(handover: Handover) -> list[str]:
     lines = [
-        f"{note.by}, {_at(note.at)}, on {_name(note)}:\n{_indented(note.text, by=4)}"
+        f"{note.by}, {minute(note.at, today=handover.until.date())}, on {_name(note)}:\n{_indented(note.text, by=4)}"
         for note in handover.cause_notes
     ]
-    return _section("Notes on causes", lines, "none")
+    return _section("Notes on causes", lines)
 
 
 def _order_notes(handover: Handover) -> list[str]:
+    today = handover.until.date()
     lines = [
-        f"{note.by}, {_at(note.at)}, on order {note.order_id}:\n{_indented(note.text, by=4)}"
+        f"{note.by}, {minute(note.at, today=today)}, on order {note.order_id}:\n{_indented(note.text, by=4)}"
         for note in handover.order_notes
     ]
-    return _section("Notes on orders", lines, "none")
+    return _section("Notes on orders", lines)
 
 
 def _figures(handover: Handover) -> list[str]:
@@ -67,31 +78,45 @@ def _figures(handover: Handover) -> list[str]:
 
 
 def _causes(handover: Handover) -> Iterator[list[str]]:
-    yield _section("Open now", [_open_cause(cause) for cause in handover.open], "nothing")
-    yield _section("Snoozed", [_open_cause(cause) for cause in handover.snoozed], "nothing")
-    yield _section("Opened in this period", [_time(time) for time in handover.began], "nothing")
-    yield _section("Ended in this period", [_time(time) for time in handover.ended], "nothing")
+    yield _section("Open now", [_open_cause(cause, handover) for cause in handover.open], "nothing")
+    yield _section("Snoozed", [_open_cause(cause, handover) for cause in handover.snoozed])
+    yield _section("Ended", [_ended_cause(cause, handover) for cause in handover.ended_causes], "nothing")
     if handover.has_more_times:
         yield ["There were more causes than are listed here: the console has their history."]
 
 
+def _open_cause(cause: OpenCause, handover: Handover) -> str:
+    today = handover.until.date()
+    lines = [f"{_name(cause.alerts)}: {open_line(cause, today=today)}"]
+    if cause.alerts.group.ticket_url:
+        lines[0] += f", {cause.alerts.group.ticket_url}"
+    lines += [f"before, {line}" for line in ended_lines(cause.earlier, today=today)]
+    return "\n    ".join(lines)
+
+
+def _ended_cause(cause: EndedCause, handover: Handover) -> str:
+    lines = ended_lines(cause.times, today=handover.until.date())
+    return "\n    ".join([f"{_name(cause)}:", *lines]) if len(lines) > 1 else f"{_name(cause)}: {lines[0]}"
+
+
 def _work(handover: Handover) -> Iterator[list[str]]:
-    yield _section("Bulk actions", [_bulk(progress) for progress in handover.actions], "none under way")
-    yield _section("Agents paused, forced or limited", [_agent(agent) for agent in handover.agents], "none")
-    yield _section("Paused now", pause_lines(handover.pauses), "nothing")
-    yield _section("Pauses that ended in this period", ended_pause_lines(handover.ended_pauses), "none")
+    today = handover.until.date()
+    actions = [f"{progress.action.pk}: {bulk_line(progress, today=today)}" for progress in handover.actions]
+    changes = [
+        f"order {change.order_id}: {priority_line(change, today=today)}"
+        for change in handover.priority_changes
+    ]
+    yield _section("Bulk actions", actions)
+    yield _section("Priorities", changes)
+    yield _section("Agents paused, forced or limited", [_agent(agent, today) for agent in handover.agents])
+    yield _section("Paused now", pause_lines(handover.pauses))
+    yield _section("Pauses that ended", ended_pause_lines(handover.ended_pauses, today=today))
     yield _waiting(handover.waiting)
+    yield [text] if (text := nothing_else(handover)) else []
 
 
-def _bulk(progress: Progress) -> str:
-    action = progress.action
-    what = f"{BULK_KINDS.get(action.kind, action.kind)} {counted(action.total, 'order')}"
-    state = pill_of(BULK_STATES, action.state).label
-    return f"{action.pk}: {what}, by {action.by}: {state}, {progress.ended:,} done, {progress.failed:,} failed again"
-
-
-def _agent(agent: HeldAgent) -> str:
-    until = f" until {_at(agent.until)}" if agent.until else ""
+def _agent(agent: HeldAgent, today: date) -> str:
+    until = f" until {minute(agent.until, today=today)}" if agent.until else ""
     return f"{agent.name}: {agent.state} by {agent.by or 'nobody named'}{until}{_why(agent.reason)}"
 
 
@@ -145,51 +170,14 @@ def _orders(order_ids: Sequence[object]) -> list[str]:
     return [f"    order {order_id}" for order_id in order_ids]
 
 
-def _section(title: str, lines: Sequence[str], nothing: str) -> list[str]:
-    return [f"{title}:", *(f"  - {line}" for line in lines)] if lines else [f"{title}: {nothing}"]
+def _section(title: str, lines: Sequence[str], nothing: str = "") -> list[str]:
+    """A list under a title; without anything to list, what `nothing` says, or no section."""
+    if lines:
+        return [f"{title}:", *(f"  - {line}" for line in lines)]
+    return [f"{title}: {nothing}"] if nothing else []
 
 
-def _open_cause(cause: OpenCause) -> str:
-    alerts, snooze = cause.alerts, cause.snooze
-    size = _orders_of(cause.time) if cause.time else ""
-    if alerts.has_orders and (cause.time is None or cause.time.orders != alerts.open):
-        size = f"{number(alerts.open)} of {size}" if size else f"{counted(alerts.open, 'order')}, "
-    size += _worth(cause)
-    text = f"{_name(alerts)}: {size}since {_at(cause.since)}, owner {alerts.group.owner_name or 'nobody'}"
-    if alerts.acknowledged:
-        text += f", acknowledged by {alerts.acknowledged_by}"
-    if snooze is not None:
-        grown = f" or {snooze.most} open" if snooze.most else ""
-        text += f", snoozed by {snooze.by} until {_at(snooze.until)}{grown}{_why(cause.snooze_reason)}"
-    return f"{text}, {alerts.group.ticket_url}" if alerts.group.ticket_url else text
-
-
-def _size(time: OpenTime) -> str:
-    """How many orders it has hit, and their money, with a comma after each; empty if it has hit none."""
-    return _orders_of(time) + _worth(time)
-
-
-def _orders_of(time: OpenTime) -> str:
-    verb = " waited" if time.group.kind == AlertKind.OUTAGE else ""
-    return f"{counted(time.orders, 'order')}{verb}, " if time.orders else ""
-
-
-def _worth(of: OpenTime | OpenCause) -> str:
-    sums = ", ".join(
-        money(Money(amount=amount, currency=code), locale=ENGLISH) for code, amount in of.money.items()
-    )
-    return f"{'at least ' if of.more_money else ''}{sums}, " if sums else ""
-
-
-def _time(time: OpenTime) -> str:
-    if time.ended_at is None or time.seconds is None:
-        return f"{_name(time)}: {_size(time)}since {_at(time.began_at)}, still open"
-    ended = f"{time.resolution or 'closed'} by {time.closed_by or 'nobody named'}"
-    lasted = f"{_at(time.began_at)} to {_at(time.ended_at)} ({duration(time.seconds)})"
-    return f"{_name(time)}: {_size(time)}{lasted}, {ended}"
-
-
-def _name(cause: OpenAlerts | OpenTime | CauseNote) -> str:
+def _name(cause: OpenAlerts | EndedCause | CauseNote) -> str:
     group = cause.group
     where = f"{group.agent}: " if group.agent else ""
     return f"{alert_title(group.kind, group.code)} – {where}{group.code} ({group.pattern})"

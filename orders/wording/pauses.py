@@ -1,7 +1,7 @@
 """What is paused, by whom and why, in sentences. Pure."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from orders.selectors.desk.agent_waits import AgentWait
 from orders.selectors.desk.agents import AgentStatus
@@ -9,6 +9,7 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.ended_pauses import EndedPause, PausedKind
 from orders.selectors.desk.pauses import Pauses
 from orders.vocabulary import CircuitState
+from orders.wording.moments import span
 from orders.wording.units import counted, duration, number
 
 ACCEPTED_AGAIN = "until somebody accepts them again"
@@ -57,18 +58,18 @@ def pause_lines(pauses: Pauses) -> list[str]:
     return list(_lines(pauses))
 
 
-def ended_pause_lines(pauses: Sequence[EndedPause]) -> list[str]:
+def ended_pause_lines(pauses: Sequence[EndedPause], *, today: date) -> list[str]:
     """The pauses that have ended, a line each, as plain text."""
-    return [_ended(pause) for pause in pauses]
+    return [_ended(pause, today) for pause in pauses]
 
 
-def _ended(pause: EndedPause) -> str:
+def _ended(pause: EndedPause, today: date) -> str:
     if pause.kind is PausedKind.INTAKE:
         thing, verb = "new orders", "refused"
     else:
         name = f"{pause.step} of {pause.workflow}" if pause.kind is PausedKind.STEP else pause.name
         thing, verb = f"{pause.kind} {name}", "paused"
-    lasted = f"{pause.at:%Y-%m-%d %H:%M} to {pause.ended_at:%Y-%m-%d %H:%M} ({duration(pause.seconds)})"
+    lasted = f"{span(pause.at, pause.ended_at, today=today)} ({duration(pause.seconds)})"
     end = f"ended by {pause.ended_by}" if pause.ended_by else "ended by itself"
     return f"{thing}: {verb} by {pause.by}, {lasted}, {end}{f' ({pause.reason})' if pause.reason else ''}"
 

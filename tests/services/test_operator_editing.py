@@ -8,6 +8,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.operators.editing import edit_and_resubmit, editable_fields
 from orders.services.operators.order_editing import GOES_ON
 from orders.services.operators.settling import settle_not_done
+from tests.services.failed_orders import alert_closed
 from tests.services.operated_orders import (
     BEFORE_SHIPMENT,
     FULFIL,
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.django_db
 def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and_a_new_key() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
     result = edit(order)
+    assert alert_closed(order)[1] == "edited and resubmitted"
     assert (result.status, result.message) == (
         ResultStatus.DONE,
         f"Edited create-shipment. Resubmitted create-shipment. {GOES_ON}",

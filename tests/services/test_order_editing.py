@@ -20,6 +20,7 @@ from tests.services.edited_orders import (
     edited,
     requests_of,
 )
+from tests.services.failed_orders import alert_closed
 from tests.services.operated_orders import BEFORE_SHIPMENT, OLGA, UNKNOWN, edit, pass_over
 from tests.support.bakery_prices import PRICED, PricedCake
 from tests.support.businesses import Oven, business
@@ -40,6 +41,7 @@ def in_error(steps: dict[str, Any] = REFUSED_SHIPMENT, **fields: Any) -> Any:
 def test_a_corrected_address_reaches_the_parcel_and_the_email_alike() -> None:
     order = in_error()
     result = edited(order, ship_to=GOUDA)
+    assert alert_closed(order)[1] == "edited and resubmitted"
     assert (result.status, result.message) == (
         ResultStatus.DONE,
         f"Edited the order. Resubmitted create-shipment. {GOES_ON}",

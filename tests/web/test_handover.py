@@ -166,4 +166,4 @@ def test_nothing_is_sent_to_somebody_who_is_no_operator_any_more(olga: Client, m
 def test_an_outage_is_handed_over_without_orders(olga: Client) -> None:
     open_outage("kitchen", code="no_host", message="nobody bakes")
     text = olga.get("/console/handover.txt").content.decode()
-    assert "kitchen: no_host (nobody bakes): since " in text
+    assert "kitchen: no_host (nobody bakes): since " in text and "At risk" not in text

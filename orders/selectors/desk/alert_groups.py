@@ -2,17 +2,18 @@
 
 A cause is a kind of alert, an agent, an error code and the pattern of the message. Everything here stays fast with tens
 of thousands of open alerts: they are counted by the index of open alerts by group, and customers and money are added up
-over the newest open alerts of each group only (`MOST_VALUED` in all), and then shown as "or more".
+over the newest open alerts of each group only (`at_risk.MOST_VALUED` in all), and then shown as "or more".
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from orders.engine.runtime.sql import fetch
 from orders.models import AlertGroup, BulkAction, GroupNote, OutgoingMessage
 from orders.selectors.desk.agents import waiting_for
+from orders.selectors.desk.at_risk import ValueAtRisk, makes_orders_wait, read_values
 from orders.selectors.desk.bulk import actions_on_group
 from orders.selectors.desk.snoozes import snooze_of
 from orders.selectors.paging import Page, page_of
@@ -20,10 +21,6 @@ from orders.vocabulary import AlertKind
 
 MOST_GROUPS = 30
 """Groups on one page of the inbox."""
-MOST_VALUED = 2_000
-"""Alerts whose orders are read for customers and money, in all the groups shown."""
-LEAST_VALUED = 50
-"""The same for each group, however many groups are shown."""
 MOST_CLOSED = 10_000
 """The most recently closed alerts of a group that are read for its trend."""
 RECENT = timedelta(hours=1)
@@ -66,16 +63,6 @@ _FACTS = """
             WHERE group_id = g.id AND closed_at IS NOT NULL ORDER BY closed_at DESC LIMIT 1
       ) AS resolved ON true
 """
-_VALUES = """
-    SELECT g.id, o.currency, sum(o.total), count(DISTINCT nullif(lower(o.email), ''))
-      FROM unnest(%s::bigint[]) AS g(id)
-     CROSS JOIN LATERAL (
-           SELECT order_id FROM orders_alert
-            WHERE group_id = g.id AND closed_at IS NULL AND order_id IS NOT NULL ORDER BY opened_at DESC LIMIT %s
-     ) AS a
-      JOIN orders_order AS o ON o.id = a.order_id
-     GROUP BY g.id, o.currency ORDER BY g.id, o.currency
-"""
 _CLOSED = """
     SELECT g.id, c.resolution, c.closed_by, count(*)
       FROM unnest(%s::bigint[]) AS g(id)
@@ -108,6 +95,11 @@ class OpenAlerts:
         return AlertKind.are_about_orders(self.group.kind)
 
     @property
+    def makes_orders_wait(self) -> bool:
+        """Whether it is about an agent for which orders wait."""
+        return makes_orders_wait(self.group.kind)
+
+    @property
     def first_seen(self) -> datetime:
         """When the cause first occurred, even if every alert of that time is closed."""
         return min(self.group.first_at, self.first_at)
@@ -135,15 +127,6 @@ class Resolution:
     how: str
     by: str
     at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValueAtRisk:
-    """The customers and the money, by currency in minor units, of a group's open alerts; `more` if that is not all."""
-
-    customers: int = 0
-    money: Mapping[str, int] = field(default_factory=dict)
-    more: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,19 +266,12 @@ def _summary(
 
 
 def values_at_risk(groups: Sequence[OpenAlerts]) -> dict[int, ValueAtRisk]:
-    """What is at risk by each of these groups, by its id. One query; `groups` may not be empty."""
-    most = max(LEAST_VALUED, MOST_VALUED // len(groups))
-    counts = {alerts.group.pk: alerts.open for alerts in groups}
-    values: dict[int, ValueAtRisk] = {}
-    for group_id, currency, total, customers in fetch(_VALUES, [list(counts), most]):
-        value = values.get(group_id, ValueAtRisk(more=counts[group_id] > most))
-        money = value.money if total is None else {**value.money, currency: int(total)}
-        values[group_id] = ValueAtRisk(
-            customers=value.customers + customers,
-            money=money,
-            more=value.more,
-        )
-    return values
+    """What is at risk by each of these groups, by its id. One query, and one more if orders wait for agents; `groups`
+    may not be empty."""
+    return read_values(
+        {alerts.group.pk: alerts.open for alerts in groups},
+        agents={alerts.group.pk: alerts.group.agent for alerts in groups if alerts.makes_orders_wait},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -211,6 +211,20 @@ def find_action(action_id: int, *, now: datetime) -> Progress | None:
     return None if action is None else _progress(action, _waves([action_id]), now)
 
 
+def actions_since(since: datetime, *, now: datetime, limit: int) -> list[Progress]:
+    """The actions on several orders that are under way, or that began or ended since, the newest first. Two queries."""
+    several = BulkAction.objects.exclude(_OF_ONE)
+    newest = several.order_by("-created_at").values("id")[: 10 * limit]
+    recent = Q(created_at__gte=since) | Q(ended_at__gte=since) | ~Q(state__in=[*ENDED, BulkState.UNDONE])
+    rows = list(
+        BulkAction.objects.select_related("group")
+        .filter(recent, pk__in=newest)
+        .order_by("-created_at", "-id")[:limit]
+    )
+    waves = _waves([action.pk for action in rows])
+    return [_progress(action, waves, now) for action in rows]
+
+
 class Tally(NamedTuple):
     """How many orders of a wave are in a state, and what they are about in money."""
 

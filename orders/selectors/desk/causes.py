@@ -9,10 +9,12 @@ that are archived, their alerts are gone. Each statement goes through an index o
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset
 from orders.models import AlertGroup
+from orders.selectors.desk.at_risk import makes_orders_wait
 from orders.selectors.desk.outage_orders import with_waiting_orders
 from orders.vocabulary import AlertKind
 
@@ -64,9 +66,22 @@ _TIMES = """
                (array_agg(resolution ORDER BY closed_at DESC NULLS LAST))[1] AS resolution,
                (array_agg(closed_by ORDER BY closed_at DESC NULLS LAST))[1] AS closed_by
           FROM numbered GROUP BY group_id, number
+    ), last_of_each AS (
+        SELECT DISTINCT ON (group_id, number, order_id) group_id, number, resolution, closed_by
+          FROM numbered WHERE closed_at IS NOT NULL
+         ORDER BY group_id, number, order_id, closed_at DESC, id DESC
+    ), endings AS (
+        SELECT group_id, number,
+               json_agg(json_build_array(resolution, closed_by, orders)
+                        ORDER BY orders DESC, resolution, closed_by) AS endings
+          FROM (SELECT group_id, number, resolution, closed_by, count(*) AS orders
+                  FROM last_of_each GROUP BY group_id, number, resolution, closed_by) AS counted
+         GROUP BY group_id, number
     )
-    SELECT group_id, began, ended, alerts, orders, coalesce(order_ids, '{}'), resolution, closed_by
+    SELECT group_id, began, ended, alerts, orders, coalesce(order_ids, '{}'), resolution, closed_by,
+           coalesce(endings, '[]'::json)
       FROM times
+      LEFT JOIN endings USING (group_id, number)
      WHERE began < %(until)s AND coalesce(ended, 'infinity') >= %(since)s
        AND (%(before)s::timestamptz IS NULL OR (began, group_id) < (%(before)s::timestamptz, %(before_group)s::bigint))
      ORDER BY began DESC, group_id DESC LIMIT %(limit)s
@@ -80,13 +95,21 @@ _TOTALS = """
 """
 
 
+class Ending(NamedTuple):
+    """How the last alerts of so many orders of a cause were closed, and by whom; one of an outage has no order."""
+
+    resolution: str
+    by: str
+    orders: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class OpenTime:
     """One time that a cause was open. `ended_at` is None while it still is.
 
     `money` is by currency in minor units; with `more_money` not all of it, since there were too many orders.
-    `order_ids` are the first of them; those of an outage are the orders that waited for its agent. `resolution` and
-    `closed_by` are those of the alert that was closed last.
+    `order_ids` are the first of them; if it made orders wait for an agent, they are those that did. `resolution` and
+    `closed_by` are those of the alert that was closed last, and `endings` those of each order, the most frequent first.
     """
 
     group: AlertGroup
@@ -98,6 +121,7 @@ class OpenTime:
     money: Mapping[str, int]
     resolution: str
     closed_by: str
+    endings: Sequence[Ending]
 
     @property
     def more_money(self) -> bool:
@@ -148,19 +172,24 @@ def open_times(
         else AlertGroup.objects.select_related("owner").in_bulk({row[0] for row in rows})
     )
     sized = with_waiting_orders(
-        rows, outages=_outages(groups), until=until, most=MOST_READ, shown=MOST_VALUED
+        rows,
+        agents={pk: group.agent for pk, group in groups.items() if makes_orders_wait(group.kind)},
+        queues=[pk for pk, group in groups.items() if group.kind == AlertKind.LATE],
+        until=until,
+        most=MOST_READ,
+        shown=MOST_VALUED,
     )
     money = _totals([row[5] for row in sized])
     names = ("began_at", "ended_at", "alerts", "orders", "order_ids", "resolution", "closed_by")
     return [
-        OpenTime(group=groups[group_id], money=money.get(number, {}), **dict(zip(names, row, strict=True)))
-        for number, (group_id, *row) in enumerate(sized)
+        OpenTime(
+            group=groups[group_id],
+            money=money.get(number, {}),
+            endings=[Ending(*ending) for ending in endings],
+            **dict(zip(names, row, strict=True)),
+        )
+        for number, (group_id, *row, endings) in enumerate(sized)
     ]
-
-
-def _outages(groups: Mapping[int, AlertGroup]) -> dict[int, str]:
-    """The agents of those groups that are outages."""
-    return {pk: group.agent for pk, group in groups.items() if group.kind == AlertKind.OUTAGE}
 
 
 def _totals(orders: Sequence[Sequence[UUID]]) -> dict[int, dict[str, int]]:

@@ -3,17 +3,18 @@
 Each part is read by an index and bounded, so that a page costs the same after a bad night.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
-from orders.models import Alert, AlertGroup, BulkAction, GroupNote, HandoverNote, StepState
-from orders.selectors.desk.alert_groups import OpenAlerts, ValueAtRisk, open_groups, values_at_risk
+from orders.models import Alert, AlertGroup, GroupNote, HandoverNote, StepState
+from orders.selectors.desk.alert_groups import OpenAlerts, open_groups, values_at_risk
 from orders.selectors.desk.approvals import ApprovalRow, approval_page, count_waiting
+from orders.selectors.desk.at_risk import ValueAtRisk
 from orders.selectors.desk.bounds import bounded_count
-from orders.selectors.desk.bulk import Progress, find_action
+from orders.selectors.desk.bulk import Progress, actions_since
 from orders.selectors.desk.causes import OpenTime, open_times
 from orders.selectors.desk.decisions import OpenDecision, count_open_decisions, open_decisions
 from orders.selectors.desk.ended_pauses import EndedPause, ended_pauses
@@ -21,8 +22,9 @@ from orders.selectors.desk.held_agents import HeldAgent, held_agents
 from orders.selectors.desk.last_acts import LastAct, last_acts
 from orders.selectors.desk.order_notes import Note, notes_since
 from orders.selectors.desk.pauses import Pauses, read_pauses
+from orders.selectors.desk.priority_changes import PriorityChange, priority_changes
 from orders.selectors.desk.snoozes import Snooze, snooze_of
-from orders.vocabulary import AlertKind, ApprovalState, BulkState, Outcome, StepStatus
+from orders.vocabulary import AlertKind, ApprovalState, Outcome, StepStatus
 
 HOURS = (8, 12, 24)
 """The ranges that one choice gives; the first is the default."""
@@ -82,7 +84,8 @@ class OpenCause:
     """A cause that is open now, with its snooze, and why, if it is snoozed.
 
     `time` has the orders that it has hit since it began, and their money; None if there were too many causes to say.
-    `at_risk` is of the orders whose alerts are open.
+    `at_risk` is of the orders whose alerts are open, or that wait for its agent now, as on the overview. `earlier` are
+    the times in the range that have ended, the last begun first.
     """
 
     alerts: OpenAlerts
@@ -90,21 +93,20 @@ class OpenCause:
     time: OpenTime | None
     snooze: Snooze | None
     snooze_reason: str = ""
+    earlier: Sequence[OpenTime] = ()
 
     @property
     def since(self) -> datetime:
         """When it began. Alerts that were closed since do not make it younger, as in the list of what opened."""
         return self.time.began_at if self.time else self.alerts.first_at
 
-    @property
-    def money(self) -> Mapping[str, int]:
-        """What the open orders are worth or, of an outage, those that waited, by currency in minor units."""
-        return self.at_risk.money if self.alerts.has_orders or not self.time else self.time.money
 
-    @property
-    def more_money(self) -> bool:
-        """Whether there are orders whose totals are not added up."""
-        return self.at_risk.more if self.alerts.has_orders or not self.time else self.time.more_money
+@dataclass(frozen=True, kw_only=True)
+class EndedCause:
+    """A cause that is over, with each of its times in the range, the last begun first."""
+
+    group: AlertGroup
+    times: Sequence[OpenTime]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,17 +142,20 @@ class Waiting:
 class Handover:
     """The range and what happened in it, what is open now, and the notes that were written in it, the newest first.
 
-    `notes` are those of who left a shift, `cause_notes` those on causes, and `order_notes` those on orders.
+    `times` are those of all causes that were open in the range; a cause that is over is in `ended_causes`, and any
+    other in `open` or `snoozed`. `notes` are those of who left a shift, `cause_notes` those on causes, and
+    `order_notes` those on orders. `actions` are bulk actions that began or ended in the range, or are under way.
     """
 
     since: datetime
     until: datetime
-    began: Sequence[OpenTime]
-    ended: Sequence[OpenTime]
+    times: Sequence[OpenTime]
     has_more_times: bool
     open: Sequence[OpenCause]
     snoozed: Sequence[OpenCause]
+    ended_causes: Sequence[EndedCause]
     actions: Sequence[Progress]
+    priority_changes: Sequence[PriorityChange]
     agents: Sequence[HeldAgent]
     pauses: Pauses
     ended_pauses: Sequence[EndedPause]
@@ -160,20 +165,37 @@ class Handover:
     cause_notes: Sequence[CauseNote]
     order_notes: Sequence[Note]
 
+    @property
+    def began(self) -> Sequence[OpenTime]:
+        """The times that began in the range."""
+        return [time for time in self.times if time.began_at >= self.since]
+
+    @property
+    def ended(self) -> Sequence[OpenTime]:
+        """The times that have ended."""
+        return [time for time in self.times if time.ended_at is not None]
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether anybody has left a note in the range, on whatever."""
+        return bool(self.notes or self.cause_notes or self.order_notes)
+
 
 def read_handover(*, since: datetime, now: datetime) -> Handover:
-    """The hand-over of a range that ends now. About 28 statements, and one more for each bulk action under way."""
-    times = open_times(since=since, until=now, limit=MOST_TIMES)
+    """The hand-over of a range that ends now. About 30 statements."""
+    read = open_times(since=since, until=now, limit=MOST_TIMES)
+    times = read[:MOST_TIMES]
     causes = _open_causes(now, times)
     return Handover(
         since=since,
         until=now,
-        began=[time for time in times[:MOST_TIMES] if time.began_at >= since],
-        ended=[time for time in times[:MOST_TIMES] if time.ended_at is not None],
-        has_more_times=len(times) > MOST_TIMES,
+        times=times,
+        has_more_times=len(read) > MOST_TIMES,
         open=[cause for cause in causes if cause.snooze is None],
         snoozed=[cause for cause in causes if cause.snooze is not None],
-        actions=_actions(now),
+        ended_causes=_ended_causes(times, still_open={cause.alerts.group.pk for cause in causes}),
+        actions=actions_since(since, now=now, limit=SHOWN),
+        priority_changes=priority_changes(since),
         agents=held_agents(now=now),
         pauses=read_pauses(now=now),
         ended_pauses=ended_pauses(since=since, now=now),
@@ -215,9 +237,20 @@ def _open_causes(now: datetime, times: Sequence[OpenTime]) -> list[OpenCause]:
             time=still_open.get(alerts.group.pk),
             snooze=snooze,
             snooze_reason=last.get((f"group {alerts.group.pk}", "snooze"), LastAct()).reason,
+            earlier=[time for time in times if time.group.pk == alerts.group.pk and not time.is_open],
         )
         for alerts, snooze in causes
     ]
+
+
+def _ended_causes(times: Sequence[OpenTime], *, still_open: Container[int]) -> list[EndedCause]:
+    """The causes that are over, the last ended first."""
+    by_group: dict[int, list[OpenTime]] = {}
+    for time in times:
+        if time.group.pk not in still_open and not time.is_open:
+            by_group.setdefault(time.group.pk, []).append(time)
+    causes = [EndedCause(group=each[0].group, times=each) for each in by_group.values()]
+    return sorted(causes, key=lambda cause: cause.times[0].ended_at or cause.times[0].began_at, reverse=True)
 
 
 def _cause_notes(since: datetime) -> list[CauseNote]:
@@ -228,13 +261,6 @@ def _cause_notes(since: datetime) -> list[CauseNote]:
         for note in newest
         if note.at >= since
     ]
-
-
-def _actions(now: datetime) -> list[Progress]:
-    under_way = BulkAction.objects.filter(state__in=[BulkState.RUNNING.value, BulkState.PAUSED.value])
-    newest = BulkAction.objects.order_by("-created_at").values("id")[: 10 * SHOWN]
-    ids = under_way.filter(pk__in=newest).order_by("-id").values_list("id", flat=True)[:SHOWN]
-    return [action for number in ids if (action := find_action(number, now=now)) is not None]
 
 
 def _waiting(now: datetime) -> Waiting:

@@ -10,7 +10,7 @@ TOGETHER = timedelta(minutes=10)
 """What one person does in the same way within this time is one fix."""
 MOST_READ = 500
 """The closed alerts of a cause that are read, the newest."""
-ACTS = ("resubmitted", "edited", "skipped", "settled", "paid again")
+ACTS = ("resubmitted", "edited and resubmitted", "edited", "skipped", "settled", "paid again")
 """The resolutions by which an order goes on. One that was cancelled was not fixed."""
 
 _LAST = """

@@ -1,9 +1,10 @@
-"""The orders that an outage hit: those that began to wait for its agent while it lasted, and those that wait now.
+"""The orders that a slow or silent agent hit: those that waited for it meanwhile, and those that wait now.
 
-The events that say so are found by their own index, so an outage with no orders costs one look-up.
+These are the orders of an outage, and of an alert that orders will be late. The events that say so are found by their
+own index, so an outage with no orders costs one look-up.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,14 +12,20 @@ from orders.engine.runtime.sql import fetch, recordset
 
 NOTICED = timedelta(minutes=1)
 """How long orders may have waited for an agent before its outage is noticed."""
+QUEUED = timedelta(hours=1)
+"""How long before an alert of deadlines those orders may have begun to wait that still waited when it opened."""
 
 _WAITING = """
     SELECT t.number, count(*), (array_agg(hit.order_id))[1:%(shown)s]
       FROM json_to_recordset(%(times)s::json)
-        AS t(number int, agent text, began timestamptz, ended timestamptz, is_open bool)
+        AS t(number int, agent text, queued timestamptz, began timestamptz, ended timestamptz, is_open bool)
      CROSS JOIN LATERAL (
-           (SELECT order_id FROM orders_event
-             WHERE kind = 'waiting_for_agent' AND at BETWEEN t.began AND t.ended AND detail ->> 'agent' = t.agent
+           (SELECT order_id FROM orders_event AS e
+             WHERE kind = 'waiting_for_agent' AND at BETWEEN t.queued AND t.ended AND detail ->> 'agent' = t.agent
+               AND (at >= t.began OR NOT EXISTS (
+                       SELECT FROM orders_event AS sent
+                        WHERE sent.order_id = e.order_id AND sent.step = e.step AND sent.kind = 'step_started'
+                          AND sent.at BETWEEN e.at AND t.began))
              LIMIT %(most)s)
             UNION
            (SELECT order_id FROM orders_stepstate
@@ -33,26 +40,29 @@ _ORDERS, _ORDER_IDS = 4, 5
 def with_waiting_orders(
     rows: Sequence[Sequence[Any]],
     *,
-    outages: Mapping[int, str],
+    agents: Mapping[int, str],
+    queues: Collection[int],
     until: datetime,
     most: int,
     shown: int,
 ) -> list[list[Any]]:
-    """The rows of times that causes were open, those of outages with the orders that waited, `most` at most.
+    """The rows of times that causes were open, those that made orders wait with these orders, `most` at most.
 
-    `outages` are the agents of those groups that are outages. One statement, if there are any.
+    `agents` are those of such groups; `queues` are the groups whose orders may have waited before. One statement, if
+    there are any.
     """
     sized = [list(row) for row in rows]
     times = [
         {
             "number": number,
-            "agent": outages[group_id],
+            "agent": agents[group_id],
+            "queued": (began - (QUEUED if group_id in queues else NOTICED)).isoformat(),
             "began": (began - NOTICED).isoformat(),
             "ended": (ended or until).isoformat(),
             "is_open": ended is None,
         }
         for number, (group_id, began, ended, *_) in enumerate(rows)
-        if group_id in outages
+        if group_id in agents
     ]
     if times:
         for number, orders, order_ids in fetch(

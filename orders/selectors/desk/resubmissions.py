@@ -35,7 +35,7 @@ _OF_GROUP = f"""
       FROM acted
       JOIN orders_orderprocess AS p ON p.order_id = acted.order_id
       LEFT JOIN waits ON waits.order_id = acted.order_id
-     WHERE acted.resolution IN ('resubmitted', 'edited')
+     WHERE acted.resolution IN ('resubmitted', 'edited and resubmitted', 'edited')
      GROUP BY acted.closed_by, p.process_state, waits.agent
      ORDER BY max(acted.closed_at) DESC, waits.agent
 """

@@ -28,7 +28,7 @@ from orders.services.operators.acts import (
     state_in_words,
 )
 from orders.services.operators.order_editing import GOES_ON, NotEditableError, read_stored, try_again, write
-from orders.services.order_changes import resubmit_order
+from orders.services.order_changes import EDITED_AND_RESUBMITTED, resubmit_order
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
 __all__ = ["Field", "FieldType", "NotEditableError", "edit_and_resubmit", "editable_fields"]
@@ -128,7 +128,9 @@ def _why_not_edit(row: ProcessRow, step: StepRow | None, new: Mapping[str, Any])
 def _resubmit_edited(row: ProcessRow, step: StepRow, actor: Actor, reason: str) -> Result:
     """Resubmits all failed steps of an order in Error, or else only this step, which was waiting for its customer."""
     if row.process_state == ProcessState.ERROR:
-        result = resubmit_order(order_id=row.order_id, by=actor.name, reason=reason)
+        result = resubmit_order(
+            order_id=row.order_id, by=actor.name, reason=reason, resolution=EDITED_AND_RESUBMITTED
+        )
         return done(f"Edited {step.name}. {result.message} {GOES_ON}")
     try_again(row, [step], actor)
     return done(f"Edited {step.name}. It will be tried again.")

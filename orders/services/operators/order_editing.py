@@ -30,7 +30,7 @@ from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.edited_orders import write_edit
 from orders.services.operators.acts import Values, act_on, add_event, already, done, refused
-from orders.services.order_changes import resubmit_order
+from orders.services.order_changes import EDITED_AND_RESUBMITTED, resubmit_order
 from orders.services.order_lock import NoSuchOrderError, release_order, reset_step, reversal_detail
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.wording.order_edits import in_words, reversal_sentences, staying_sentences
@@ -208,7 +208,9 @@ def _continue(row: ProcessRow, edit: OrderEdit, actor: Actor, reason: str) -> st
     """Resubmits an order in Error; of any other, has the steps tried again that waited for their customer to change
     this. Returns a sentence about it."""
     if row.process_state == ProcessState.ERROR:
-        message = resubmit_order(order_id=row.order_id, by=actor.name, reason=reason).message
+        message = resubmit_order(
+            order_id=row.order_id, by=actor.name, reason=reason, resolution=EDITED_AND_RESUBMITTED
+        ).message
         return message if edit.reversed_first else f"{message} {GOES_ON}"
     following = {step.step for step in edit.following}
     steps = state_store.steps_of([row.order_id])[row.order_id]  # as the edit has left them
@@ -230,7 +232,9 @@ def try_again(row: ProcessRow, failed: Sequence[StepRow], actor: Actor) -> None:
         [StepWrite(reset, step.attempt) for reset, step in zip(resets, failed, strict=True)]
     )
     release_order(
-        row._replace(failure_count=row.failure_count - forgiven), by=actor.name, resolution="edited"
+        row._replace(failure_count=row.failure_count - forgiven),
+        by=actor.name,
+        resolution=EDITED_AND_RESUBMITTED,
     )
 
 

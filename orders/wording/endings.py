@@ -1,0 +1,58 @@
+"""How the time of a cause ended, in words. Pure."""
+
+from collections.abc import Sequence
+
+from orders.selectors.desk.causes import Ending, OpenTime
+from orders.vocabulary import ActorKind
+from orders.wording.units import number
+
+MOST_ENDINGS = 4
+"""How many ways in which orders of one cause ended are named."""
+SYSTEM = [kind.value for kind in ActorKind if kind not in (ActorKind.CUSTOMER, ActorKind.OPERATOR)]
+
+
+def author_of(closed_by: str) -> str:
+    """Who closed an alert; empty if that was the system, whose part needs no name: "the circuit breaker", or a process
+    such as "scheduler:4"."""
+    kind, colon, _ = closed_by.partition(":")
+    is_system = closed_by.startswith("the ") or (colon and kind in SYSTEM)
+    return "" if is_system else closed_by
+
+
+def ending_in_words(time: OpenTime) -> str:
+    """What ended it: "resubmitted by olga", "5 resubmitted and 1 cancelled by olga", "the remote service answers
+    again"; empty while it is open."""
+    if time.ended_at is None:
+        return ""
+    endings = _by_people(time.endings)
+    if len(endings) <= 1:
+        return _whose(time.resolution or "closed", author_of(time.closed_by))
+    named = endings[:MOST_ENDINGS]
+    if len({ending.by for ending in endings}) == 1:
+        parts = [f"{number(ending.orders)} {ending.resolution or 'closed'}" for ending in named]
+        text = _whose(_enumeration(parts), named[0].by)
+    else:
+        text = _enumeration(
+            [
+                f"{number(ending.orders)} {_whose(ending.resolution or 'closed', ending.by)}"
+                for ending in named
+            ]
+        )
+    return f"{text}, and others" if len(endings) > MOST_ENDINGS else text
+
+
+def _by_people(endings: Sequence[Ending]) -> list[Ending]:
+    """The endings by what was done and who did it, with processes of the system as one."""
+    sums: dict[tuple[str, str], int] = {}
+    for ending in endings:
+        key = (ending.resolution, author_of(ending.by))
+        sums[key] = sums.get(key, 0) + ending.orders
+    return [Ending(resolution, by, orders) for (resolution, by), orders in sums.items()]
+
+
+def _whose(what: str, author: str) -> str:
+    return f"{what} by {author}" if author else what
+
+
+def _enumeration(parts: Sequence[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
