@@ -1,10 +1,12 @@
 """The tables.
 
-`shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
+`order` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
 `outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API,
 `webhooks` what clients have us call, `requests` what they ask, `figures` what is counted over time, `shifts` what
 one shift of operators leaves the next, `order_notes` what they note about orders, `pauses` what they hold back, `views`
-the queries that they have saved, and `archive` the orders that finished long ago.
+the queries that they have saved, `presence` what they look at, and `archive` the orders that finished long ago.
+`feed` is since when the feed of changes has no gap, `limits` counts what clients do, and `second_factor` and
+`permissions` are about accounts.
 """
 
 from orders.models.access import ApiToken

@@ -68,7 +68,7 @@ ORDERS: Mapping[str, Runbook] = {
     "not_claimed": Runbook(
         means="No agent host was free to take the request before its complete-by time.",
         does="The step is tried again with the same key, until the threshold is reached.",
-        todo="Start more processes of the agent or raise its capacity, and look whether its requests pile up.",
+        todo="Start more processes of the agent or raise its capacity, and check whether its requests pile up.",
     ),
     "no_answer": Runbook(
         means="The step waited for a call to return, or for an answer from outside, and none came in its time.",

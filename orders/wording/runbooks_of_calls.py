@@ -47,7 +47,7 @@ CALLS: Mapping[str, Runbook] = {
         todo="Look at the answer in the step’s history and tell the service’s operators. " + BACK,
     ),
     "answer_too_large": Runbook(
-        means="The service’s answer is larger than we keep. It may have done what was asked.",
+        means="The service’s answer is larger than we can keep. It may have done what was asked.",
         does=STUCK,
         todo="Look the order up at the service, and settle the step with its result.",
         advises=Advice.SETTLE,

@@ -49,7 +49,7 @@ ROLES: Mapping[str, Runbook] = {
         todo="Start a process of this role (manage.py run_ROLE), or find out why it ended.",
     ),
     "not_taken": Runbook(
-        means="The first message of a queue is not taken, though processes of its role run.",
+        means="The first message of a queue is not taken, although processes of its role run.",
         does="What can be taken is taken. The rest waits and is not lost.",
         todo="Find the session that holds the lock and end it: docs/operations.md, Who watches the watcher.",
     ),
@@ -65,13 +65,13 @@ ROLES: Mapping[str, Runbook] = {
         "what slows the agent down, or tell the customers.",
     ),
     "disk_nearly_full": Runbook(
-        means="The disk of this folder is nearly full. Where manage.py up runs PostgreSQL, it is the database’s.",
-        does="Orders go on until the disk is full. Then nothing is written: nothing is lost, and nothing goes on.",
+        means="The disk of this folder is nearly full. Under bin/up, it is also the database’s disk.",
+        does="Orders go on until the disk is full. Then nothing is written, so nothing goes on, but nothing is lost.",
         todo="Make room or enlarge the disk: docs/operations.md, When a disk fills up.",
     ),
     "database_nearly_full": Runbook(
         means="The database has nearly grown to DATABASE_ROOM.",
-        does="Orders go on until its disk is full. Then it takes no writes: nothing is lost, and nothing goes on.",
+        does="Orders go on until its disk is full. Then it takes no writes, so nothing goes on, but nothing is lost.",
         todo="Enlarge its disk and DATABASE_ROOM, or keep less: docs/operations.md, When a disk fills up.",
     ),
     "part_failed": Runbook(

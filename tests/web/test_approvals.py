@@ -75,7 +75,7 @@ def test_a_page_says_who_settles_a_step_and_offers_an_operator_to_ask(desk: Desk
     viewer, operator, admin = (desk(role) for role in ("viewer", "operator", "admin"))
     assert "An admin settles this" in text_of(viewer.get(at))
     assert settle_url(order) not in text_of(viewer.get(at))
-    assert "operators and admins act" in text_of(viewer.get(at))
+    assert "operators and admins can act" in text_of(viewer.get(at))
     assert "An admin settles this" in text_of(operator.get(at)) and settle_url(order) in text_of(
         operator.get(at)
     )
@@ -102,7 +102,7 @@ def test_what_an_operator_asks_for_an_admin_approves_with_one_click(desk: Desk) 
     assert approve in text_of(ann.get(f"/console/orders/{order.pk}/"))
     assert "Approved." in text_of(ann.post(approve, follow=True))
     assert step_of(order, "create-shipment").outcome == "none"
-    assert "Nothing waits for approval." in text_of(ann.get("/console/approvals/"))
+    assert "Nothing is waiting for approval." in text_of(ann.get("/console/approvals/"))
     assert "by ann" in text_of(ann.get("/console/approvals/?show=all"))
 
 

@@ -85,7 +85,7 @@ def test_after_its_time_a_decision_is_neither_offered_nor_taken(desk: Desk) -> N
     assert "cannot be chosen any more" in text_of(
         client.get(f"{at(order)}steps/taste/decide/confirm/?choice=bin")
     )
-    assert "Nothing waits for a decision." in text_of(client.get("/console/decisions/"))
+    assert "Nothing is waiting for a decision." in text_of(client.get("/console/decisions/"))
     assert answers() == []
 
 

@@ -252,7 +252,7 @@ def test_an_agent_without_measured_calls_says_so_in_place_of_empty_charts(browse
         instance="agents:1", agent="oven", capacity=1, recent_calls=41, recent_failures=3
     )
     page = browser.get(f"{CONSOLE}/agents/").content.decode()
-    assert "No whole minute has been measured in this time." in page
+    assert "No full minute was measured in this period." in page
     assert "of 41 in the last minute" in page
     assert 'data-label="Calls in the last minute">41</td>' in page
     assert '<caption class="unseen">Calls of oven over time</caption>' in page
@@ -260,7 +260,7 @@ def test_an_agent_without_measured_calls_says_so_in_place_of_empty_charts(browse
 
 
 def test_a_workflow_without_orders_has_no_empty_funnel(browser: Client) -> None:
-    nothing = "No order is at a step of it, and none was cancelled in the last 24 hours."
+    nothing = "No order is at any of its steps, and none was cancelled in the last 24 hours."
     assert nothing in browser.get(f"{CONSOLE}/workflow/").content.decode()
     in_error()
     page = browser.get(f"{CONSOLE}/workflow/").content.decode()
