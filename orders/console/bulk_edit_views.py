@@ -8,13 +8,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
-from orders.business import BadOrderError
+from orders.business import BadOrderError, Field, registry
+from orders.business.editing import editable
 from orders.console.bulk_views import selection_of, waves_of
 from orders.console.forms.bulk import KINDS, BulkActionForm
 from orders.console.forms.step_request import BulkEditForm
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk_selection
+from orders.selectors.desk.alert_groups import group_summary
 from orders.selectors.desk.bulk_selection import Selection
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
@@ -120,8 +122,17 @@ def _start(request: HttpRequest, edit: _Edit, form: BulkActionForm) -> int | Non
 
 
 def _form_page(request: HttpRequest, edit: _Edit, *, status: int = 200) -> HttpResponse:
-    context = {**_context(edit), "form": edit.form}
+    context = {**_context(edit), "form": edit.form, "parts": edit.form.parts(_own_fields(edit.selection))}
     return render(request, "console/bulk/edit.html", context, status=status)
+
+
+def _own_fields(selection: Selection) -> list[Field]:
+    """The fields that go into the request of the step that a cause is about; none without one."""
+    cause = group_summary(selection.group, now=now()) if selection.group else None
+    if cause is None or not cause.step:
+        return []
+    versions = [each for each in registry.workflows().values() if cause.step in each.by_name]
+    return [field for each in versions for field in editable(each.name, each.version, cause.step)]
 
 
 def _review_page(

@@ -13,7 +13,7 @@ from orders.access.levels import OPERATE
 from orders.business import Field
 from orders.business.order_edits import OrderEdit
 from orders.console.flash import show_result
-from orders.console.forms.step_request import EditForm, inputs
+from orders.console.forms.step_request import EditForm
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page
 from orders.console.presence import beside_others, of_order, present
@@ -35,15 +35,12 @@ def _ask_to_edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 def _editable(request: HttpRequest, order_id: UUID) -> tuple[ConsoleOrder, EditableOrder]:
-    """The order and its fields, first those of the step that the url names. Raises `Http404` if it has none."""
+    """The order and its fields. Raises `Http404` if it has none."""
     order = read_page(order_id)
     facts = order.detail.order
     if facts is None or order.detail.archived is not None:
         raise Http404
-    editable = order_editing.editable_order(order_id)
-    own = _own_fields(request, order)
-    fields = sorted(editable.fields, key=lambda field: field not in own)
-    return order, editable._replace(fields=tuple(fields))
+    return order, order_editing.editable_order(order_id)
 
 
 def _own_fields(request: HttpRequest, order: ConsoleOrder) -> Sequence[Field]:
@@ -56,16 +53,8 @@ def _own_fields(request: HttpRequest, order: ConsoleOrder) -> Sequence[Field]:
 def _form_page(
     request: HttpRequest, order: ConsoleOrder, form: EditForm, *, why_not: str = "", status: int = 200
 ) -> HttpResponse:
-    own = {name for field in _own_fields(request, order) for name, _ in inputs(field)}
-    others = [field for field in form if own and field.name not in {*own, "reason"}]
-    context = {
-        "console_order": order,
-        "form": form,
-        "first": [field for field in form if field not in others and field.name != "reason"],
-        "others": others,
-        "is_open": any(field.errors for field in others),
-        "why_not": why_not,
-    }
+    parts = form.parts(_own_fields(request, order))
+    context = {"console_order": order, "form": form, "parts": parts, "why_not": why_not}
     return render(request, "console/orders/edit_order.html", context, status=status)
 
 

@@ -40,7 +40,9 @@ class Console:
             '<body data-events="/events/console/" data-newer="{n} new" data-gone="{n} gone">'
             '<span id="live-state" data-on="Live" data-paused="Updates paused" data-lost="Lost {n} s ago" hidden>'
             f"<span data-live-text></span></span>{render_to_string('console/frame/stale.html')}"
-            f'<p id="figure" data-live>Version {self.version}</p><script src="/console.js" defer></script>'
+            f'<p id="figure" data-live>Version {self.version}</p>'
+            f'<div id="fold" data-live><b>Version {self.version}</b><details class="fold"><summary>Stop new orders'
+            '</summary><form><input name="reason"></form></details></div><script src="/console.js" defer></script>'
         )
 
 
@@ -156,3 +158,18 @@ def test_a_page_that_cannot_be_read_again_says_of_when_its_figures_are(console: 
     see_the_next_version(console, page)
     page.clock.run_for(1_000)
     expect(page.locator("#live-stale")).to_be_hidden()
+
+
+def test_a_form_that_somebody_has_opened_stays_as_it_is_until_she_closes_it(
+    console: Console, page: Page
+) -> None:
+    field, number = page.locator("[name=reason]"), page.locator("#fold b")
+    page.get_by_text("Stop new orders").click()
+    field.fill("wrong labels")
+    field.blur()
+    opened = number.inner_text()
+    see_the_next_version(console, page)
+    assert (field.input_value(), number.inner_text()) == ("wrong labels", opened)
+    page.get_by_text("Stop new orders").click()
+    see_the_next_version(console, page)
+    expect(number).to_have_text(f"Version {console.version}")

@@ -6,11 +6,12 @@ import pytest
 from django.test import Client
 
 from orders.engine.alerts import close_alerts, open_outage
-from orders.models import Alert, AlertGroup, BulkAction, Circuit, OrderProcess, StepState
+from orders.models import Alert, AlertGroup, BulkAction, Circuit, Order, OrderProcess, StepState
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.order_acts import resubmit
 from tests.support.desk import OLGA, failed_orders
 from tests.support.factories import ago, ahead
+from tests.support.order_bodies import EMAIL
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.conftest import Desk
 from tests.web.console_orders import in_error, open_alert
@@ -94,6 +95,16 @@ def test_the_black_button_of_a_cause_is_what_its_runbook_advises(olga: Client) -
     assert main_buttons(page)[0] == "Edit and resubmit…"
     card = text_of(olga.get("/console/"))
     assert "2 orders failed at carrier" in card and "Resubmit 2 orders…" not in card
+
+
+def test_a_cause_lists_who_ordered_what_and_its_edit_begins_with_what_was_refused(olga: Client) -> None:
+    group = refused_orders(2)
+    Order.objects.update(title="2 × Tidal Lines")
+    page = text_of(olga.get(f"/console/alerts/{group.pk}/"))
+    assert page.count("2 × Tidal Lines") == 2 and page.count(EMAIL) == 2
+    form = olga.get(f"/console/bulk/edit/?group={group.pk}&do=edit").content.decode()
+    fold = form.index("<summary>Other fields</summary>")
+    assert form.index('name="ship_to.city"') < fold < form.index('name="payment_method"')
 
 
 def test_what_a_service_refuses_and_nobody_can_edit_is_better_cancelled(olga: Client) -> None:

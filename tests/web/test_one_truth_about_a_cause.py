@@ -1,5 +1,7 @@
 """What the hand-over and the page of a cause say of it: the sum fits the count, and the beginning is one."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -71,7 +73,11 @@ def test_the_page_of_a_cause_lists_the_bulk_actions_on_its_orders_wherever_they_
         action.items.update(state="acted", acted_at=ago(30))
     close_alerts([first], by="olga", resolution="resubmitted")
     close_alerts(others, by="olga", resolution="resubmitted")
-    Alert.objects.update(opened_at=ago(60))
+    Alert.objects.update(opened_at=ago(900))
+    assert "3 orders were resubmitted by olga 0 seconds ago" in re.sub(
+        r"\d+ seconds?", "0 seconds", text_of(olga.get(page))
+    )
+    Alert.objects.filter(order_id=first).update(closed_at=ago(700))
     answer = olga.get(page)
     assert f'href="/console/bulk/{many.pk}/"' in answer.content.decode()
     assert f'href="/console/bulk/{single.pk}/"' not in answer.content.decode()

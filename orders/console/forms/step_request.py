@@ -1,6 +1,7 @@
 """The form with which an operator edits fields of an order, or of a step's request, built from the fields' types."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -12,6 +13,18 @@ from orders.fields import countries
 from orders.fields.validators import validate_email, validate_one_line
 
 LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormParts:
+    """The fields of a form that are shown `first`, and the `others`, which are folded unless one of them is wrong."""
+
+    first: Sequence[forms.BoundField]
+    others: Sequence[forms.BoundField]
+
+    @property
+    def is_open(self) -> bool:
+        return any(field.errors for field in self.others)
 
 
 class EditForm(forms.Form):
@@ -46,6 +59,15 @@ class EditForm(forms.Form):
                 text = value.get(part.name, "") if isinstance(value, Mapping) else value
                 initial[name] = str(text) if isinstance(text, str | int) else ""
         return initial
+
+    def parts(self, own: Sequence[Field]) -> FormParts:
+        """Its fields but the reason, those of `own` first; all of them if it has none of those."""
+        names = {name for field in own for name, _ in inputs(field)} & self.fields.keys()
+        shown = [field for field in self if field.name != "reason"]
+        return FormParts(
+            first=[field for field in shown if not names or field.name in names],
+            others=[field for field in shown if names and field.name not in names],
+        )
 
     def changes(self) -> dict[str, Any]:
         """Returns the whole fields of a valid form."""

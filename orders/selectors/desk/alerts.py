@@ -21,12 +21,13 @@ SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True)
 class GroupAlert:
-    """One alert of a group, with what its order is worth in minor units."""
+    """One alert of a group, with what its order is about, and worth in minor units."""
 
     alert: Alert
     total: int | None
     currency: str
     email: str
+    title: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +93,7 @@ def _with_orders(alerts: Sequence[Alert]) -> list[GroupAlert]:
                 total=order.total if order else None,
                 currency=order.currency if order else "",
                 email=order.email if order else "",
+                title=order.title if order else "",
             )
         )
     return rows

@@ -12,6 +12,8 @@ from orders.vocabulary import ProcessState
 
 SINCE = timedelta(days=1)
 """How long ago an order may have been resubmitted to be counted."""
+ONE_TIME = timedelta(minutes=10)
+"""What lies no further apart is one time: a bulk action resubmits its orders one after the other."""
 MOST_READ = 2_000
 """The closed alerts of a cause that are read, the newest, and the orders of each action."""
 
@@ -75,6 +77,11 @@ class Resubmission:
     def under_way(self) -> int:
         """How many of its orders have not ended."""
         return sum(self.waiting.values()) + self.running
+
+    @property
+    def was_at_several_times(self) -> bool:
+        """Whether more than `ONE_TIME` lies between the first and the last."""
+        return self.at - self.first_at > ONE_TIME
 
     @property
     def orders(self) -> int:
