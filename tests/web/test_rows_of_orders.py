@@ -1,4 +1,4 @@
-"""What a row of the console's list of orders says: whose the order is, when it was placed, and what it has been through."""
+"""What a row of the console's list of orders says: whose the order is, since when, and what it has been through."""
 
 import re
 from typing import Any
