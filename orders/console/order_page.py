@@ -36,7 +36,7 @@ from orders.wording.cancelling import returned_sentence
 from orders.wording.events import error_text
 from orders.wording.fixes import fix_in_words
 from orders.wording.order_notes import with_notes
-from orders.wording.state_labels import NOTICE_SENT
+from orders.wording.state_labels import NO_NOTICE, NOT_NEEDED, NOTICE_SENT, Pill
 from orders.wording.step_calls import asked_sentences, reversal_sentence
 
 EVENTS_SHOWN = 200
@@ -138,12 +138,11 @@ def step_part(order: ConsoleOrder, step: ConsoleStep, every_attempt: Sequence[At
     process, facts = order.detail.order, step.facts
     assert process is not None
     workflow, version, name = process.workflow, process.version, facts.name
-    is_sent = facts.state == StepStatus.COMPENSATED and name in order.detail.notices
     fields = operator_editing.editable_fields(workflow=workflow, version=version, step=name)
     is_skippable = order_acts.is_skippable(workflow=workflow, version=version, step=name)
     return {
         "page": step,
-        "notice": NOTICE_SENT if is_sent else None,
+        "pill": _pill_of_cancelled(order.detail, facts),
         "facts": facts,
         **_calls_part(order.detail, facts, every_attempt),
         "failures": facts.failure_count + facts.compensation_failure_count,
@@ -165,6 +164,17 @@ def _pausable(order: ConsoleOrder, facts: StepFacts) -> tuple[str, str] | None:
     if process is None or order.has_ended or facts.state in (StepStatus.COMPLETED, StepStatus.COMPENSATED):
         return None
     return place_to_pause(process.workflow, facts.name)
+
+
+def _pill_of_cancelled(detail: Detail, facts: StepFacts) -> Pill | None:
+    """What is said of a step in a cancelled order in place of its state; None to show that."""
+    is_notice = facts.name in detail.notices
+    if facts.state == StepStatus.COMPENSATED and is_notice:
+        return NOTICE_SENT
+    is_cancelled = detail.order is not None and detail.order.state == ProcessState.COMPENSATED
+    if is_cancelled and facts.state == StepStatus.NOT_STARTED and not facts.attempt:
+        return NO_NOTICE if is_notice else NOT_NEEDED
+    return None
 
 
 def _calls_part(detail: Detail, facts: StepFacts, every_attempt: Sequence[Attempt]) -> dict[str, Any]:

@@ -17,6 +17,7 @@
 {{ message|shortened }}           a long text, and how many characters are left out
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
+{{ standing|beside_pill }}        what the pill of an order that is being cancelled does not say: "retrying"
 {{ outcome|outcome_word }}        what is known of a step's effect
 {{ step.inquiry|finding }}        what a remote service said of a call's outcome: "it was not"
 {{ standing|next_try }}           the number of the try that is next or under way
@@ -45,10 +46,10 @@ from orders.selectors.desk.processes import Process
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags.pages import icon as icon_of
-from orders.wording import acts, alert_words, skipped_messages, units
+from orders.wording import acts, alert_words, skipped_messages, standings, units
 from orders.wording.events import finding_text, shorten
 from orders.wording.processes import held_by
-from orders.wording.standings import STANDINGS, standing_label
+from orders.wording.standings import STANDINGS, standing_pill
 from orders.wording.state_labels import (
     APPROVAL_STATES,
     BULK_ITEM_STATES,
@@ -163,8 +164,13 @@ def standing(value: Standing | str) -> SafeString:
     """The pill of where an order or a step stands."""
     if not isinstance(value, Standing):
         return _pill(pill_of(STANDINGS, value))
-    pill = pill_of(STANDINGS, value.kind)
-    return _pill(pill._replace(label=standing_label(value)))
+    return _pill(standing_pill(value))
+
+
+@register.filter
+def beside_pill(value: Standing) -> str:
+    """What the pill of an order that is being cancelled does not say: "retrying"."""
+    return standings.beside_pill(value)
 
 
 @register.simple_tag

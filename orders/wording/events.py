@@ -55,7 +55,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.CALL_FAILED: "A call for step {step} failed{error}{took}",
     EventKind.INQUIRED: "Asked whether step {step} was done: {finding}",
     EventKind.REPLY_IGNORED: "A late or repeated reply to attempt {attempt} of {step} was ignored{outcome}",
-    EventKind.WAITING: "Waiting {wait} before the next attempt",
+    EventKind.WAITING: "The order waits for {wait}",
     EventKind.WAITING_FOR_AGENT: "Step {step} is waiting until {agent} can take it",
     EventKind.AWAITING: "Step {step} is waiting for {awaited}{until}",
     EventKind.WAIT_ENDED: "Step {step} is no longer waiting{wait_ruling}",

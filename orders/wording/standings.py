@@ -56,6 +56,9 @@ _SENTENCES_OF_REVERSALS: Mapping[str, str] = {
 
 
 _BEING_CANCELLED = "It is being cancelled."
+_ENDED = (StandingKind.COMPENSATED, StandingKind.COMPENSATION_FAILED, StandingKind.ERROR)
+_STANDS_OUT = (*_ENDED, StandingKind.OVERDUE, StandingKind.AT_RISK)
+"""Where an order that is being cancelled stands, if that matters more than its cancellation."""
 _OF_AN_AGENT = (StandingKind.EXTENDED_WAIT, StandingKind.AGENT, StandingKind.SETTLING)
 
 
@@ -71,6 +74,8 @@ def sentence(standing: Standing) -> str:
         text = _SENTENCES_OF_REVERSALS.get(standing.kind, text)
     elif standing.compensating and standing.kind is StandingKind.RUNNING:
         text = _BEING_CANCELLED
+    elif standing.compensating and standing.kind not in _ENDED:
+        text = f"{_BEING_CANCELLED} {text}"
     if not standing.on:
         text = text.replace(" at {agent}", "").replace(" about {agent}", "").replace(" to {agent}", "")
     then = (
@@ -86,6 +91,22 @@ def meaning(kind: StandingKind) -> str:
     on = "its step" if kind is StandingKind.PAUSED else "its agent" if kind in _OF_AN_AGENT else ""
     text = sentence(Standing(kind=kind, on=on))
     return text[0].upper() + text[1:]
+
+
+def standing_pill(standing: Standing) -> Pill:
+    """The pill of where an order or a step stands. That it is being cancelled matters more than what it waits for."""
+    if standing.compensating and standing.kind not in _STANDS_OUT:
+        return Pill("warn", "cross", "being cancelled")
+    if standing.is_reversed_first and standing.kind is StandingKind.RUNNING:
+        return Pill("warn", "undo", "being reversed")
+    return STANDINGS[standing.kind]._replace(label=standing_label(standing))
+
+
+def beside_pill(standing: Standing) -> str:
+    """What the pill of an order that is being cancelled does not say; empty for any other."""
+    if not standing.compensating or standing.kind in (StandingKind.RUNNING, *_ENDED):
+        return ""
+    return "being cancelled" if standing.kind in _STANDS_OUT else standing_label(standing)
 
 
 def standing_label(standing: Standing) -> str:

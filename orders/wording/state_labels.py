@@ -46,6 +46,10 @@ STEP_STATES: Mapping[str, Pill] = {
 }
 NOTICE_SENT = Pill("idle", "mail", "notice sent")
 """Of a step that is not reversed when its order is cancelled, but sends a notice."""
+NO_NOTICE = Pill("idle", "info", "no notice sent")
+"""Of such a step in a cancelled order whose customer has had none."""
+NOT_NEEDED = Pill("idle", "chevron-right", "not needed")
+"""Of a step that had not begun when its order was cancelled."""
 CIRCUIT_STATES: Mapping[str, Pill] = {
     CircuitState.CLOSED: Pill("good", "done", "closed"),
     CircuitState.OPEN: Pill("bad", "stop", "open"),

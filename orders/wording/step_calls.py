@@ -58,11 +58,13 @@ def _endings(calls: StepCalls) -> str:
     if not parts:
         return f": {last}" if last else ""
     joined = " and ".join(parts) if not last else f"{', '.join(parts)}, then {last}"
-    return f"{', ' if joined == 'without an answer' else ': '}{joined}"
+    return f"{', ' if joined.endswith('without an answer') and len(parts) == 1 else ': '}{joined}"
 
 
 def _of(count: int, how: str, calls: StepCalls) -> str:
-    return how if count == calls.calls == 1 else f"{count} {how}"
+    if count < calls.calls:
+        return f"{count} {how}"
+    return how if count == 1 else f"all {how}"
 
 
 def _effect(calls: StepCalls, *, agent: str, step: Step | None, is_done: bool) -> str:

@@ -243,4 +243,4 @@ def test_the_number_of_queries_does_not_grow_with_the_orders() -> None:
     few = queries("orders")
     for _ in range(8):
         make_alert(make_order({"mix": "failed"}, process_state="error").order_id)
-    assert queries("orders") == few == 10
+    assert queries("orders") == few == 11

@@ -131,7 +131,7 @@ def test_a_call_that_was_found_to_be_done_is_no_other_call() -> None:
 
 def test_calls_that_were_not_all_recorded_are_at_least_so_many() -> None:
     events = (started(0), *(failed(n) for n in range(1, 21)), event(25, "step_timed_out"))
-    assert asked(*events, step=None) == "Asked at least 20 times: 20 without an answer."
+    assert asked(*events, step=None) == "Asked at least 20 times, all without an answer."
 
 
 def test_the_calls_that_reverse_a_step_are_told_apart() -> None:

@@ -72,6 +72,35 @@ def test_a_step_that_only_sends_a_notice_is_not_called_reversed(desk: Desk) -> N
     assert "1 call to send the notice of cancellation: sent." in words
 
 
+def test_what_a_cancelled_order_never_began_was_not_needed_and_a_notice_was_not_sent(desk: Desk) -> None:
+    order = an_order(
+        {"capture-payment": "not_started", "send-confirmation": "not_started"},
+        process_state="compensated",
+        goal="compensate",
+        finished_at=ago(5),
+    )
+    words = words_of(desk, f"{order.pk}/")
+    assert "capture-payment payments not needed" in words and "send-confirmation mail no notice sent" in words
+
+
+def test_an_order_that_waits_while_it_is_cancelled_says_first_that_it_is_cancelled(desk: Desk) -> None:
+    step = {
+        "state": "compensating",
+        "attempt": 2,
+        "outcome": "done",
+        "complete_by": None,
+        "not_before": ahead(50),
+    }
+    order = an_order(
+        {"reserve-stock": step}, process_state="pending", goal="compensate", not_before=ahead(50)
+    )
+    words = words_of(desk, f"{order.pk}/")
+    assert re.search(
+        r"being cancelled retrying, next in .*It is being cancelled\. A call to warehouse", words
+    )
+    assert standing_in_list(desk).startswith("being cancelled retrying, next in")
+
+
 def test_the_list_shows_that_an_order_is_paused_and_not_where_it_stood(desk: Desk) -> None:
     step = {"reserve-stock": {"state": "not_started", "attempt": 1, "not_before": ahead(60)}}
     order = an_order(step, process_state="pending", paused_at=ago(60))

@@ -125,9 +125,7 @@ def test_a_wait_that_is_half_over_does_not_give_two_times_for_its_end(desk: Desk
     event = record(order.pk, "waiting", detail={"until": ahead(60).isoformat()})
     Event.objects.filter(pk=event.pk).update(at=ago(60))
     words = words_of(desk("viewer").get(f"/console/orders/{order.pk}/"))
-    assert re.search(
-        r"Waiting (2 min|1 min 59 s) before the next attempt · due in \d+ (second|minute)", words
-    )
+    assert re.search(r"The order waits for (2 min|1 min 59 s) · due in \d+ (second|minute)", words)
 
 
 def test_clients_are_named_by_their_accounts(desk: Desk) -> None:

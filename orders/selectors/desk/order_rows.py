@@ -1,17 +1,20 @@
 """Orders as the rows of a list: where each stands, what it is worth, and what operators requested."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Max
+
 from orders.engine.rows import StepRow, is_paused
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
 from orders.selectors.archived_orders import Archived
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
 from orders.selectors.paging import Position
-from orders.vocabulary import FINISHED_STATES, BulkItemState, BulkState
+from orders.vocabulary import FINISHED_STATES, AlertKind, BulkItemState, BulkState, Goal
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
 
@@ -21,13 +24,14 @@ _SHOWN = ("subject", "title", "total", "currency", "email", "placed_at")
 
 @dataclass(frozen=True, kw_only=True)
 class CurrentStep:
-    """A step that an order is at."""
+    """A step that an order is at. While it `goes_back`, its attempts include those that reverse it."""
 
     name: str
     agent: str
     attempt: int
     failures: int
     standing: Standing
+    goes_back: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +78,11 @@ class PendingAct:
 
 @dataclass(frozen=True, kw_only=True)
 class OrderRow:
-    """An order in a list. `title` is what it is, `total` is in minor units, `group` is the group of its open alert."""
+    """An order in a list. `title` is what it is, `total` is in minor units, `group` is the group of its open alert.
+
+    `attempts` is the most that a step has needed, 1 if the order is being cancelled or was. `was_in_error` says that it
+    has been in Error before.
+    """
 
     order: OrderProgress
     workflow: str
@@ -85,6 +93,9 @@ class OrderRow:
     email: str
     group: int | None
     act: PendingAct | None
+    placed_at: datetime
+    attempts: int = 1
+    was_in_error: bool = False
     is_archived: bool = False
 
     @property
@@ -119,6 +130,7 @@ def _progress(
                 attempt=step.attempt,
                 failures=step.failure_count + step.compensation_failure_count,
                 standing=standing,
+                goes_back=process.goal == Goal.COMPENSATE or step.is_reversed_first,
             )
             for step, standing in current
         ],
@@ -132,21 +144,48 @@ def _progress(
 
 
 def order_rows(progress: Sequence[OrderProgress], *, now: datetime) -> list[OrderRow]:
-    """These orders with their totals, open alerts, and what operators requested. Three queries."""
+    """These orders with their totals, alerts and attempts, and what operators requested. Four queries."""
     ids = [order.order_id for order in progress]
     placed = Order.objects.only(*_SHOWN).in_bulk(ids)
-    open_alerts = Alert.objects.filter(order_id__in=ids, closed_at__isnull=True)
-    alerts = {alert.order_id: alert for alert in open_alerts}
-    acts = acts_on(ids, now)
+    alerts, acts = _alerts(ids), acts_on(ids, now)
+    attempts = _attempts([order.order_id for order in progress if not order.standing.compensating])
     return [
-        _row(order, placed.get(order.order_id), alerts.get(order.order_id), acts.get(order.order_id))
+        _row(
+            order,
+            placed.get(order.order_id),
+            alerts.get(order.order_id, ()),
+            acts.get(order.order_id),
+            attempts.get(order.order_id, 1),
+        )
         for order in progress
     ]
 
 
+def _alerts(order_ids: Sequence[UUID]) -> dict[UUID, list[Alert]]:
+    """The alerts about these orders, open and closed, without their messages."""
+    alerts: defaultdict[UUID, list[Alert]] = defaultdict(list)
+    for alert in Alert.objects.filter(order_id__in=order_ids).defer("message"):
+        if alert.order_id is not None:
+            alerts[alert.order_id].append(alert)
+    return alerts
+
+
+def _attempts(order_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The most attempts that a step has needed, for those of these orders of which one has needed several."""
+    again = StepState.objects.filter(process_id__in=order_ids, attempt__gt=1)
+    return dict(
+        again.order_by().values("process_id").annotate(most=Max("attempt")).values_list("process_id", "most")
+    )
+
+
 def _row(
-    progress: OrderProgress, placed: Order | None, alert: Alert | None, act: PendingAct | None
+    progress: OrderProgress,
+    placed: Order | None,
+    alerts: Collection[Alert],
+    act: PendingAct | None,
+    attempts: int,
 ) -> OrderRow:
+    alert = next((alert for alert in alerts if alert.closed_at is None), None)
     since_placed = (progress.created_at - placed.placed_at).total_seconds() if placed else 0.0
     return OrderRow(
         order=replace(
@@ -163,6 +202,9 @@ def _row(
         email=placed.email if placed else "",
         group=alert.group_id if alert else None,
         act=act,
+        placed_at=placed.placed_at if placed else progress.created_at,
+        attempts=attempts,
+        was_in_error=any(each is not alert and each.kind != AlertKind.SET_ASIDE for each in alerts),
     )
 
 
@@ -225,7 +267,9 @@ def step_facts(step: StepState) -> StepFacts:
 def archived_order_row(archived: Archived, *, retry_limits: RetryLimits, now: datetime) -> OrderRow:
     """An archived order as a row of a list."""
     steps = [step_facts(step) for step in archived.steps]
-    return _row(_progress(archived.process, steps, retry_limits, now), archived.order, None, None)
+    progress = _progress(archived.process, steps, retry_limits, now)
+    attempts = 1 if progress.standing.compensating else max((step.attempt for step in steps), default=1)
+    return _row(progress, archived.order, (), None, max(1, attempts))
 
 
 def _step(
