@@ -1,9 +1,11 @@
 """How the time of a cause ended, in words. Pure."""
 
 from collections.abc import Sequence
+from datetime import date
 
 from orders.selectors.desk.causes import Ending, OpenTime
-from orders.vocabulary import ActorKind
+from orders.vocabulary import ActorKind, AlertKind
+from orders.wording.moments import minute, span
 from orders.wording.units import number
 
 MOST_ENDINGS = 4
@@ -19,6 +21,27 @@ def author_of(closed_by: str) -> str:
     return "" if is_system else closed_by
 
 
+def resolution_in_words(how: str, closed_by: str) -> str:
+    """How an alert was resolved, and by whom if that was a person: "resubmitted by olga"."""
+    return _whose(how or "closed", author_of(closed_by))
+
+
+def past_headline(text: str, last: OpenTime, *, today: date) -> str:
+    """The heading of a cause that is over: "Carrier was down from 13:02 to 13:10"."""
+    if last.ended_at is None:
+        return text
+    group = last.group
+    lasted = span(last.began_at, last.ended_at, today=today)
+    agent = f"{group.agent[:1].upper()}{group.agent[1:]}"
+    if group.code == "no_host":
+        return f"No process ran {group.agent} from {lasted}"
+    if group.kind == AlertKind.OUTAGE:
+        return f"{agent} was down from {lasted}"
+    if group.kind == AlertKind.LATE:
+        return f"From {lasted}, orders that waited for {group.agent} were going to be late"
+    return f"Over since {minute(last.ended_at, today=today)}: {text}"
+
+
 def ending_in_words(time: OpenTime) -> str:
     """What ended it: "resubmitted by olga", "5 resubmitted and 1 cancelled by olga", "the remote service answers
     again"; empty while it is open."""
@@ -26,7 +49,7 @@ def ending_in_words(time: OpenTime) -> str:
         return ""
     endings = _by_people(time.endings)
     if len(endings) <= 1:
-        return _whose(time.resolution or "closed", author_of(time.closed_by))
+        return resolution_in_words(time.resolution, time.closed_by)
     named = endings[:MOST_ENDINGS]
     if len({ending.by for ending in endings}) == 1:
         parts = [f"{number(ending.orders)} {ending.resolution or 'closed'}" for ending in named]
