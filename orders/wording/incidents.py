@@ -183,9 +183,7 @@ def _agent_title(agent: AgentStatus, now: datetime) -> str:
         return f"{name} was paused by {agent.held_by or 'an operator'}."
     if agent.is_forced and agent.circuit.forced_until:
         until = f"{agent.circuit.forced_until:%H:%M} UTC"
-        return (
-            f"{name} is sent nothing: {agent.held_by or 'an operator'} forced its circuit open until {until}."
-        )
+        return f"{name} is sent nothing: {agent.held_by or 'an operator'} has forced that until {until}."
     if agent.is_draining:
         return f"{name} is back, at {agent.ramp_percent}% of its usual load."
     opened, cause = agent.circuit.opened_at, agent.circuit.cause_code.replace("_", " ")

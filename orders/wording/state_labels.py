@@ -47,10 +47,16 @@ STEP_STATES: Mapping[str, Pill] = {
 NOTICE_SENT = Pill("idle", "mail", "notice sent")
 """Of a step that is not reversed when its order is cancelled, but sends a notice."""
 CIRCUIT_STATES: Mapping[str, Pill] = {
-    CircuitState.CLOSED: Pill("good", "done", "closed"),
-    CircuitState.OPEN: Pill("bad", "stop", "open"),
-    CircuitState.HALF_OPEN: Pill("warn", "retry", "half open"),
+    CircuitState.CLOSED: Pill("good", "done", "working"),
+    CircuitState.OPEN: Pill("bad", "stop", "down"),
+    CircuitState.HALF_OPEN: Pill("warn", "retry", "being tried"),
 }
+"""How readers see a circuit that is closed, open or half open: they took "closed" for a service that is closed."""
+FORCED_CIRCUITS: Mapping[str, Pill] = {
+    CircuitState.CLOSED: Pill("warn", "key", "sent calls, forced"),
+    CircuitState.OPEN: Pill("warn", "key", "sent nothing, forced"),
+}
+"""The same of a circuit that an operator has forced, whatever the service does."""
 APPROVAL_STATES: Mapping[str, Pill] = {
     ApprovalState.WAITING: Pill("warn", "clock", "waiting for approval"),
     ApprovalState.APPROVED: Pill("good", "done", "approved"),

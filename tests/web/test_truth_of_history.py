@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from orders.engine.alerts import NewAlert, close_outage, open_alerts, open_outage
+from orders.engine.alerts import NewAlert, close_alerts, close_outage, open_alerts, open_outage
 from orders.models import AgentInstance, Alert, AlertGroup, Circuit, LeaderLease, StepState
+from orders.selectors.desk.lately_ended import lately_ended
 from orders.services.operators import causes
 from orders.wording.moments import minute, span
 from tests.support.desk import OLGA, failed_orders, group_of
@@ -67,7 +68,7 @@ def test_the_history_of_deadlines_has_the_orders_that_waited_and_why_it_ended(ol
     assert "1 order waited for van, worth €10.00. It ended: the queue is fast enough again." in history
     assert "by the web" not in history and "No order" not in history
     headline = text_of(olga.get(page_of(group)))
-    assert ", orders that waited for van were going to be late" in headline
+    assert "Orders that waited for van were going to be late from " in headline
 
 
 def test_orders_whose_step_is_paused_will_be_late_still(olga: Client) -> None:
@@ -138,3 +139,38 @@ def test_a_card_that_stands_for_two_alerts_says_so(olga: Client) -> None:
     will_be_late()
     page = text_of(olga.get("/console/"))
     assert "2 alerts are open about it." in page and "2 open alerts" in page
+
+
+def test_the_overview_lists_what_ended_lately_and_nothing_that_goes_on(olga: Client) -> None:
+    assert "Ended in the last 8 hours" not in text_of(olga.get("/console/"))
+    open_outage("van", code="http_503", message="van does not answer")
+    an_order_waits(since=1_790)
+    close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+    Alert.objects.update(opened_at=ago(1_800), closed_at=ago(1_200))
+    orders = failed_orders(3, code="refused", message="no flour")
+    close_alerts(orders, by="olga", resolution="resubmitted")
+    of_orders = Alert.objects.filter(code="refused")
+    of_orders.update(opened_at=ago(900), closed_at=ago(600))
+    of_orders.filter(order_id=orders[0]).update(opened_at=ago(9_000), closed_at=ago(8_000))
+    for code, closed in (("long_ago", 9 * 3_600), ("open", None)):
+        failed_orders(1, code=code)
+        at = None if closed is None else ago(closed)
+        Alert.objects.filter(code=code).update(opened_at=ago(10 * 3_600), closed_at=at)
+    ended = lately_ended(now=ago(0))
+    assert [(cause.code, cause.orders) for cause in ended] == [("refused", 2), ("http_503", 1)]
+    page = text_of(olga.get("/console/"))
+    today = ago(0).date()
+    down = f"Van was down from {span(ended[1].began_at, ended[1].ended_at, today=today)} (10 min). 1 order waited."
+    assert down in page and "2 orders failed at kitchen from " in page and "Everything is working" not in page
+
+
+def test_a_service_that_works_is_not_called_closed_and_one_that_is_down_says_when_it_is_tried(
+    olga: Client,
+) -> None:
+    assert "working" in text_of(olga.get("/console/agents/"))
+    Circuit.objects.update(state="open", opened_at=ago(61), probe_at=ahead(600))
+    probe = Circuit.objects.get().probe_at
+    for url in ("/console/", "/console/agents/"):
+        assert f"down next try {minute(probe, today=ago(0).date())}" in text_of(olga.get(url))
+    Circuit.objects.update(state="half_open")
+    assert "being tried" in text_of(olga.get("/console/agents/"))
