@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from orders.access.levels import OPERATE, may_operate
 from orders.console.csv_export import csv_response
@@ -27,15 +28,19 @@ from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.selectors.desk.cause_acts import recent_times
-from orders.selectors.desk.causes import SHOWN, earlier_times, open_times
+from orders.selectors.desk.causes import SHOWN, OpenTime, earlier_times, open_times
 from orders.selectors.desk.inbox import read_inbox
+from orders.selectors.desk.last_owner import last_owner
 from orders.selectors.desk.snoozes import snooze_of
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import NoSuchGroupError
 from orders.vocabulary import AlertKind, BulkState
 from orders.wording.alert_words import alert_text
 from orders.wording.cancelling import cancel_many
+from orders.wording.endings import past_headline
 
+SAVED_NOTE = "saved_note"
+"""Where the session has the note that the next page confirms beside it."""
 IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 
 
@@ -45,7 +50,8 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     """Shows what is wrong now, with one row for each cause."""
     at = now()
     inbox = read_inbox(InboxForm(request.GET).view, account=request.user.pk, now=at)
-    sparks = cause_figures([row.cause.group.pk for row in inbox.rows], now=at)
+    least = {row.cause.group.pk: row.cause.last_hour for row in inbox.rows}
+    sparks = cause_figures(list(least), now=at, least=least)
     context = {"groups": inbox.rows, "count": inbox.count, "inbox": inbox, **sparks}
     return render(request, "console/alerts/inbox.html", context)
 
@@ -89,7 +95,6 @@ def _group_page(
         {
             "group": group,
             "cause": cause,
-            "headline": _headline(group, cause),
             "cancel_act": cancel_many(cause.open, alerts.group_money_back(cause)) if cause else "",
             "closed": query.shows_closed,
             "of_orders": AlertKind.are_about_orders(group.kind),
@@ -99,19 +104,21 @@ def _group_page(
             "running": bulk.find_action(running.pk, now=at) if running else None,
             "joined": alerts.joined_since(group, running) if running else [],
             "note_form": note_form,
+            "saved_note": request.session.pop(SAVED_NOTE, None),
             "waits": waits_part([running.pk] if running else [], now=at),
             **resubmissions_part(group_id, now=at),
-            **cause_figures([group.pk], now=at),
+            **cause_figures([group.pk], now=at, least={group.pk: cause.last_hour if cause else 0}),
             **_shift_parts(request, group, cause, at),
         },
         status=status,
     )
 
 
-def _headline(group: Any, cause: Any) -> str:
-    """What the cause is, with the agent that it is about."""
+def _headline(group: Any, cause: Any, last: OpenTime | None, at: datetime) -> str:
+    """What the cause is, with the agent that it is about, and when it was if it is over."""
     text = alert_text(group.kind, cause.message if cause else group.pattern)
-    return f"{group.agent}: {text}" if group.agent and group.agent not in text else text
+    named = f"{group.agent}: {text}" if group.agent and group.agent not in text else text
+    return past_headline(named, last, today=at.date()) if last and not cause else named
 
 
 def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> dict[str, Any]:
@@ -119,9 +126,12 @@ def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> 
     own = runbook_of(group.kind, group.code, group.agent, step=cause.step if cause else "")
     snooze = snooze_of(group, count=cause.open if cause else 0, now=at)
     own_text = own["own_runbook"].text if own["own_runbook"] else ""
+    earlier = earlier_times(group, now=at)
     return {
         "snooze": snooze,
-        "earlier": earlier_times(group, now=at),
+        "earlier": earlier,
+        "headline": _headline(group, cause, earlier.last, at),
+        "last_owner": last_owner(group, now=at) if cause else None,
         **_group_forms(request, group, own_text, can_snooze=bool(cause) and not snooze),
         **own,
     }
@@ -201,10 +211,13 @@ def add_note(request: HttpRequest, group_id: int) -> HttpResponse:
     if not form.is_valid():
         return _group_page(request, group_id, form, status=422)
     try:
-        alert_services.add_note(group_id=group_id, actor=actor(request), text=form.cleaned_data["text"])
+        note = alert_services.add_note(
+            group_id=group_id, actor=actor(request), text=form.cleaned_data["text"]
+        )
     except NoSuchGroupError as error:
         raise Http404 from error
-    return redirect("console:group", group_id)
+    request.session[SAVED_NOTE] = note.pk
+    return redirect(f"{reverse('console:group', args=[group_id])}#note-{note.pk}")
 
 
 @act(OPERATE)

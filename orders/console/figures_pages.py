@@ -76,14 +76,17 @@ def call_figures(request: HttpRequest, agents: Sequence[AgentStatus], *, now: da
     }
 
 
-def cause_figures(groups: Sequence[int], *, now: datetime) -> Mapping[str, Any]:
-    """The context of `console/figures/spark.html`: the last day of each of these alert groups."""
+def cause_figures(groups: Sequence[int], *, now: datetime, least: Mapping[int, int]) -> Mapping[str, Any]:
+    """The context of `console/figures/spark.html`: the last day of each of these alert groups.
+
+    `least` is how many alerts of each are known to have opened in it: the figures are up to a minute behind.
+    """
     return {
         "sparks": {
             series.group_id: {
                 "series": series,
                 "line": figures_chart.spark([step.opened for step in series.steps]),
-                "opened": sum(step.opened or 0 for step in series.steps),
+                "opened": max(sum(step.opened or 0 for step in series.steps), least.get(series.group_id, 0)),
                 "is_measured": any(step.opened is not None for step in series.steps),
             }
             for series in cause_series(RANGES["24h"], groups=groups, now=now)

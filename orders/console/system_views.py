@@ -10,6 +10,7 @@ from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.handover import latest_note
 from orders.selectors.desk.incidents import incidents
+from orders.selectors.desk.lately_ended import HOURS, lately_ended
 from orders.selectors.desk.overview import MOST_A_DAY, overview
 from orders.selectors.desk.status_bar import read_status_bar
 from orders.selectors.desk.supervisor import supervisor_status
@@ -40,6 +41,8 @@ def show_overview(request: HttpRequest) -> HttpResponse:
             "most_a_day": MOST_A_DAY,
             **order_figures(request, now=status.now),
             "handover_note": latest_note(now=status.now),
+            "ended": lately_ended(now=status.now),
+            "ended_hours": HOURS,
         },
     )
 

@@ -30,6 +30,10 @@ ALIVE = 15.0
 """Seconds without a heartbeat after which a process no longer counts. A pass may take 5 s."""
 FORGOTTEN = 600.0
 """Seconds without a heartbeat after which a process is taken off the list, by the next one that starts."""
+FAST_ENOUGH = "the queue is fast enough again"
+"""How the trouble of orders that would be late is resolved."""
+WORKS_AGAIN = "it works again"
+"""How any other trouble is resolved."""
 NO_PROGRESS = 60.0
 """Seconds without a completed pass after which operators are told."""
 
@@ -219,7 +223,9 @@ def close_resolved(*, by: str) -> int:
     return run(
         """
         UPDATE orders_alert AS alert
-           SET closed_at = clock_timestamp(), closed_by = %s, resolution = 'it works again'
+           SET closed_at = clock_timestamp(),
+               closed_by = %s,
+               resolution = CASE WHEN kind = %s THEN %s ELSE %s END
          WHERE alert.order_id IS NULL
            AND alert.subject <> ''
            AND alert.closed_at IS NULL
@@ -231,5 +237,5 @@ def close_resolved(*, by: str) -> int:
                               'kind', alert.kind, 'subject', alert.subject, 'code', alert.code))
                )
         """,
-        [by, ALIVE],
+        [by, AlertKind.LATE, FAST_ENOUGH, WORKS_AGAIN, ALIVE],
     )

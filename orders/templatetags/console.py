@@ -6,7 +6,7 @@
 {% standing order.standing %}     the pill of an `orders.selectors.desk.standing.Standing` or of its kind
 {% order_state process_state %}   the pill of an order's state as it is stored
 {% step_state step.state %}       the pill of a step's state as it is stored
-{% circuit_state state %}         the pill of a circuit
+{% circuit_state state %}         the pill of a circuit;  {% forced_circuit state %} of one that is forced
 {{ path|pieces }}                 a path or an email address that breaks before / and @, elsewhere only if it must
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
@@ -56,6 +56,7 @@ from orders.wording.state_labels import (
     BULK_KINDS,
     BULK_STATES,
     CIRCUIT_STATES,
+    FORCED_CIRCUITS,
     MESSAGE_KINDS,
     MESSAGE_STATES,
     ORDER_STATES,
@@ -189,6 +190,12 @@ def step_state(state: str) -> SafeString:
 def circuit_state(state: str) -> SafeString:
     """The pill of a circuit's state."""
     return _pill(pill_of(CIRCUIT_STATES, state))
+
+
+@register.simple_tag
+def forced_circuit(state: str) -> SafeString:
+    """The pill of a circuit that an operator has forced."""
+    return _pill(pill_of(FORCED_CIRCUITS, state))
 
 
 @register.simple_tag

@@ -8,13 +8,14 @@ from orders.engine.runtime.sparing import Sparing
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.outlook import outlooks
+from orders.selectors.desk.pauses import held_by_paused_steps
 from orders.vocabulary import AlertKind
 
 PERIOD = 20.0
 """Seconds between two looks."""
 CALM = 120.0
 """Seconds without a coming miss after which the trouble is over, since the pace of a minute goes up and down. It is
-over at once when nothing waits any more."""
+over at once when nothing waits any more, unless a pause of a step holds what waited."""
 SHARE = 100
 """The part of one process's time that the looks may take."""
 
@@ -38,10 +39,12 @@ class DeadlineWatch:
             moment = self._clock()
             self._late |= {outlook.agent: moment for outlook in seen if not outlook.is_good}
             waited_for = {outlook.agent for outlook in seen}
+            held = held_by_paused_steps(self._late.keys() - waited_for)
+            self._late |= dict.fromkeys(held, moment)
             self._late = {
                 agent: last
                 for agent, last in self._late.items()
-                if agent in waited_for and moment - last < CALM
+                if agent in waited_for | held and moment - last < CALM
             }
         return [_trouble(agent) for agent in self._late]
 

@@ -6,15 +6,13 @@ from datetime import datetime
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import CircuitState
-from orders.wording.state_labels import CIRCUIT_STATES, pill_of
+from orders.wording.state_labels import CIRCUIT_STATES, FORCED_CIRCUITS, pill_of
 from orders.wording.units import counted, duration, number
 
 
 def circuit_words(status: AgentStatus) -> str:
-    """Says an agent's circuit state and what an operator did to it: "open, forced"."""
-    words = [pill_of(CIRCUIT_STATES, status.state).label]
-    if status.is_forced:
-        words.append("forced")
+    """Says whether an agent's service works, and what an operator did to it: "down", "sent nothing, forced"."""
+    words = [pill_of(FORCED_CIRCUITS if status.is_forced else CIRCUIT_STATES, status.state).label]
     if status.circuit.paused:
         words.append("paused")
     return ", ".join(words)
@@ -26,10 +24,10 @@ def down_sentence(status: AgentStatus) -> str:
 
 
 def hold_sentence(status: AgentStatus) -> str:
-    """Says why an agent gets no calls: it is paused, or its circuit is not closed."""
+    """Says why an agent gets no calls: it is paused, down or being tried, or forced."""
     if status.circuit.paused:
         return f"The agent {status.name} was paused by {status.held_by or 'an operator'}; {_waiting(status)}."
-    return f"The circuit of the agent {status.name} is {circuit_words(status)}; {_waiting(status)}."
+    return f"The agent {status.name} is {circuit_words(status)}; {_waiting(status)}."
 
 
 def draining_sentence(status: AgentStatus) -> str:
@@ -70,13 +68,13 @@ def limits_in_words(rate: float | None, capacity: int | None) -> str:
 
 def _probe(status: AgentStatus, now: datetime) -> str:
     if status.is_probe_due:
-        return "a probe is due"
+        return "a try is due"
     if status.circuit.paused or status.is_forced or status.circuit.probe_at is None:
         return ""
     remaining = _remaining(status.circuit.probe_at, now)
     if status.state == CircuitState.OPEN:
-        return f"next probe in {remaining}"
-    return f"a probe is under way and counts as lost in {remaining}"
+        return f"next try in {remaining}"
+    return f"a try is under way and counts as lost in {remaining}"
 
 
 def _remaining(until: datetime | None, now: datetime) -> str:

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from orders.fields.money import Money
 from orders.vocabulary import AlertKind
 from orders.wording.state_labels import ALERT_KINDS
+from orders.wording.units import english_money
 
 SPECIAL: Mapping[tuple[str, str], str] = {
     (AlertKind.STALLED, "undelivered"): "alerts have not been delivered",
@@ -28,3 +30,10 @@ def alert_title(kind: str, code: str) -> str:
 def alert_text(kind: str, message: str) -> str:
     """An alert's message. That of a refund that failed would otherwise read like that of a payment that failed."""
     return f"Cancellation failed: {message}" if kind == AlertKind.COMPENSATION_FAILED else message
+
+
+def worth_in_words(sums: Mapping[str, int], *, more: bool) -> str:
+    """What orders are worth, from minor units by currency: "at least €1,521.00, £40.00" if not all of them are added
+    up; empty for nothing."""
+    text = ", ".join(english_money(Money(amount=amount, currency=code)) for code, amount in sums.items())
+    return f"at least {text}" if text and more else text

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from orders.fields.money import Money
 from orders.selectors.desk.at_risk import makes_orders_wait
 from orders.selectors.desk.bulk import Progress
 from orders.selectors.desk.causes import OpenTime
 from orders.selectors.desk.handover import Handover, OpenCause
 from orders.selectors.desk.priority_changes import PriorityChange
+from orders.wording.alert_words import worth_in_words
 from orders.wording.endings import ending_in_words
 from orders.wording.moments import minute, span
 from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
-from orders.wording.units import ENGLISH, counted, duration, money, number
+from orders.wording.units import counted, duration, number
 
 MOST_TIMES = 4
 """How many of the times of one cause are listed."""
@@ -79,10 +79,7 @@ def _orders_of(time: OpenTime) -> list[str]:
 
 
 def _worth(sums: Mapping[str, int], *, more: bool) -> list[str]:
-    text = ", ".join(
-        money(Money(amount=amount, currency=code), locale=ENGLISH) for code, amount in sums.items()
-    )
-    return [f"{'at least ' if more else ''}{text}"] if text else []
+    return [text] if (text := worth_in_words(sums, more=more)) else []
 
 
 def bulk_line(progress: Progress, *, today: date) -> str:

@@ -50,7 +50,7 @@ class Card:
 
 
 def impact_in_words(risk: AtRisk) -> str:
-    """What is at risk: "€1,560.00 is at stake. 1 order is late; 8 are due within the hour."; empty if nothing is."""
+    """What is at risk: "€1,560.00 is at stake. 1 order is late; 8 are due by 13:23 UTC."; empty if nothing is."""
     more = " or more" if risk.more else ""
     sums = [
         money(Money(amount=amount, currency=currency), locale=ENGLISH) + more
@@ -69,11 +69,19 @@ def _promises(risk: AtRisk) -> str:
     """How many promises are broken, and how many soon will be."""
     soon = risk.promises - risk.late
     if not risk.late:
-        return f"{_orders_are(soon, more=risk.more)} due within the hour."
+        return f"{_orders_are(soon, more=risk.more)} {_due(risk)}."
     late = f"{_orders_are(risk.late, more=risk.more)} late"
     if not soon:
         return f"{late}."
-    return f"{late}; {number(soon)} {'is' if soon == 1 else 'are'} due within the hour."
+    return f"{late}; {number(soon)} {'is' if soon == 1 else 'are'} {_due(risk)}."
+
+
+def _due(risk: AtRisk) -> str:
+    """When the promises that are not broken yet are due: "due by 13:23 UTC, the first by 13:10"."""
+    if risk.first_due is None or risk.last_due is None:
+        return "due within the hour"
+    first, last = f"{risk.first_due:%H:%M}", f"{risk.last_due:%H:%M}"
+    return f"due by {last} UTC{f', the first by {first}' if first != last else ''}"
 
 
 def _orders_are(count: int, *, more: bool) -> str:

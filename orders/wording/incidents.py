@@ -78,6 +78,8 @@ def _of_supervisor(incident: Incident, now: datetime) -> Card:
 
 
 def _of_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
+    if incident.is_held:
+        return _of_held_deadlines(incident, alerts)
     # The alert is closed by the next look at the queue, which may have emptied since the last, into Error too.
     waits = incident.agent is None or incident.agent.waiting or incident.agent.requests
     return Card(
@@ -88,11 +90,25 @@ def _of_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
         else f"Orders that waited for {alerts.group.agent} were going to be late. None waits for it now.",
         since=incident.since,
         why=_limits(incident.agent),
-        impact="",
+        impact=impact_in_words(incident.at_risk) if waits else "",
         by_itself="If nothing else goes wrong, they will be done, but late."
         if waits
         else "The next check closes this.",
         links=[CardLink(label="See which and when", page="deadlines"), _group_link(alerts)],
+        at_risk=incident.at_risk,
+    )
+
+
+def _of_held_deadlines(incident: Incident, alerts: OpenAlerts) -> Card:
+    return Card(
+        kind=incident.kind,
+        tone="warn",
+        title=f"Orders for {alerts.group.agent} will be late, because their step is paused.",
+        since=incident.since,
+        why="",
+        impact="",
+        by_itself="They wait until an operator resumes the step.",
+        links=[CardLink(label="Open the pauses", page="pauses", place="#steps"), _group_link(alerts)],
     )
 
 
@@ -127,12 +143,18 @@ def _of_agent(incident: Incident, agent: AgentStatus, now: datetime) -> Card:
         else "bad",
         title=_agent_title(agent, now),
         since=incident.since,
-        why=_agent_why(agent),
+        why=f"{_agent_why(agent)} {_alerts_of(incident)}".strip(),
         impact=impact_in_words(incident.at_risk),
         by_itself=_agent_by_itself(agent, incident.at_risk),
         links=_agent_links(agent, incident.alerts),
         at_risk=incident.at_risk,
     )
+
+
+def _alerts_of(incident: Incident) -> str:
+    """That the card stands for several of the alerts that the navigation counts; empty if it does not."""
+    count = incident.alert_count
+    return f"{number(count)} alerts are open about it." if count > 1 else ""
 
 
 def _agent_links(agent: AgentStatus, alerts: OpenAlerts | None) -> list[CardLink]:
@@ -161,9 +183,7 @@ def _agent_title(agent: AgentStatus, now: datetime) -> str:
         return f"{name} was paused by {agent.held_by or 'an operator'}."
     if agent.is_forced and agent.circuit.forced_until:
         until = f"{agent.circuit.forced_until:%H:%M} UTC"
-        return (
-            f"{name} is sent nothing: {agent.held_by or 'an operator'} forced its circuit open until {until}."
-        )
+        return f"{name} is sent nothing: {agent.held_by or 'an operator'} has forced that until {until}."
     if agent.is_draining:
         return f"{name} is back, at {agent.ramp_percent}% of its usual load."
     opened, cause = agent.circuit.opened_at, agent.circuit.cause_code.replace("_", " ")

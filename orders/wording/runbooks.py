@@ -113,7 +113,7 @@ FAMILIES: Mapping[str, Runbook] = {
     ),
     "http_5": Runbook(
         means="The service answered that it has a fault of its own.",
-        does="500, 502, 503 and 504 are tried again with the same key, then its circuit opens and the steps wait. "
+        does="500, 502, 503 and 504 are tried again with the same key, then it counts as down and the steps wait. "
         "After another 5xx nobody knows whether it was done, so a person must look.",
         todo="Ask the service’s operators. Resubmit what is in Error when it answers again; nothing is done twice.",
     ),

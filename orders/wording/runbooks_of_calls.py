@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from orders.business.runbooks import Advice, Runbook
 
-RETRIED = "It is tried again with the same key and growing pauses. If several orders fail, the agent’s circuit opens: "
-WAITS = RETRIED + "new steps wait without counting as failures, and continue when a probe succeeds."
+RETRIED = "It is tried again with the same key and growing pauses. If several orders fail, the agent counts as down: "
+WAITS = RETRIED + "new steps wait without counting as failures, and continue when a try succeeds."
 STUCK = "Nothing is sent again, since that could do it twice. The order is in Error and waits for a person."
 BACK = "Orders that are in Error by then can be resubmitted together; nothing is done twice."
 
@@ -86,7 +86,7 @@ CALLS: Mapping[str, Runbook] = {
         advises=Advice.SETTLE,
     ),
     "not_called": Runbook(
-        means="Nothing was sent, because the agent’s circuit is open or the agent is paused.",
+        means="Nothing was sent, because the agent is down or paused.",
         does="The step waits without counting as failed, and continues by itself when calls are made again.",
         todo="See on the page Agents why nothing is sent, and end the pause if it is over.",
     ),

@@ -51,10 +51,16 @@ NO_NOTICE = Pill("idle", "info", "no notice sent")
 NOT_NEEDED = Pill("idle", "chevron-right", "not needed")
 """Of a step that had not begun when its order was cancelled."""
 CIRCUIT_STATES: Mapping[str, Pill] = {
-    CircuitState.CLOSED: Pill("good", "done", "closed"),
-    CircuitState.OPEN: Pill("bad", "stop", "open"),
-    CircuitState.HALF_OPEN: Pill("warn", "retry", "half open"),
+    CircuitState.CLOSED: Pill("good", "done", "working"),
+    CircuitState.OPEN: Pill("bad", "stop", "down"),
+    CircuitState.HALF_OPEN: Pill("warn", "retry", "being tried"),
 }
+"""How readers see a circuit that is closed, open or half open: they took "closed" for a service that is closed."""
+FORCED_CIRCUITS: Mapping[str, Pill] = {
+    CircuitState.CLOSED: Pill("warn", "key", "sent calls, forced"),
+    CircuitState.OPEN: Pill("warn", "key", "sent nothing, forced"),
+}
+"""The same of a circuit that an operator has forced, whatever the service does."""
 APPROVAL_STATES: Mapping[str, Pill] = {
     ApprovalState.WAITING: Pill("warn", "clock", "waiting for approval"),
     ApprovalState.APPROVED: Pill("good", "done", "approved"),

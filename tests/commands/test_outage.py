@@ -89,25 +89,25 @@ def test_a_step_that_waits_for_its_agent_says_so_instead_of_not_started() -> Non
     [
         (
             {"state": "open", "opened_at": -600, "probe_at": 600},
-            "open",
+            "down",
             "http_503 no answer, for 10 min",
-            "The circuit of the agent kitchen is open",
+            "The agent kitchen is down",
         ),
         (
             {"state": "half_open", "opened_at": -600, "probe_at": 600},
-            "half open",
-            "a probe is under way and counts as lost in",
-            "The circuit of the agent kitchen is half open",
+            "being tried",
+            "a try is under way and counts as lost in",
+            "The agent kitchen is being tried",
         ),
         (
             {"forced": "open", "forced_until": 600, "held_by": "eve", "held_reason": "moving"},
-            "open, forced",
+            "sent nothing, forced",
             "forced by eve, for another",
-            "The circuit of the agent kitchen is open, forced",
+            "The agent kitchen is sent nothing, forced",
         ),
         (
             {"paused": True, "held_by": "eve", "held_reason": "moving"},
-            "closed, paused",
+            "working, paused",
             "paused by eve: moving",
             "The agent kitchen was paused by eve",
         ),
@@ -129,9 +129,9 @@ def test_agents_shows_a_circuit_that_is_not_closed_and_fails_as_a_check(
 @pytest.mark.pattern("A8")
 def test_agents_shows_when_an_open_circuit_is_probed() -> None:
     circuit(state="open", opened_at=-600, probe_at=3_900)
-    assert "next probe in 1 h" in run("agents").words
+    assert "next try in 1 h" in run("agents").words
     Circuit.objects.update(probe_at=ago(1))
-    assert "a probe is due" in run("agents").words
+    assert "a try is due" in run("agents").words
 
 
 @pytest.mark.pattern("A8")
@@ -139,4 +139,4 @@ def test_agents_succeeds_when_all_circuits_are_closed() -> None:
     circuit(cause_code="http_503", opened_at=-600, closed_at=-500)
     ran = run("agents")
     assert ran.code == 0
-    assert "kitchen closed 0 –" in ran.words
+    assert "kitchen working 0 –" in ran.words

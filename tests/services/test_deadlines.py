@@ -262,6 +262,22 @@ def test_operators_are_told_once_before_the_orders_are_late_and_the_alert_ends_b
     watch.look()
     alert.refresh_from_db()
     assert (alert.closed_at is not None, Alert.objects.count()) == (True, 1)
+    assert alert.resolution == "the queue is fast enough again"
+
+
+def test_the_trouble_stays_while_a_pause_of_the_step_holds_its_orders(clock: Clock) -> None:
+    a_kitchen(done_a_minute=1)
+    order_id = an_order(promised_in=30)
+    watch = DeadlineWatch(clock=clock)
+    (first,) = watch.look()
+    steps = StepState.objects.filter(process_id=order_id, name="mix")
+    steps.update(waiting_since=None, wanted_since=None, paused_since=ago(1))
+    for _ in range(2):
+        clock.now += CALM
+        assert watch.look() == [first]
+    steps.update(paused_since=None)
+    clock.now += PERIOD
+    assert watch.look() == []
 
 
 def test_a_pace_that_goes_up_and_down_is_one_trouble(clock: Clock) -> None:

@@ -81,7 +81,7 @@ def test_the_inbox_shows_each_cause_once_with_what_is_at_risk(desk: Desk) -> Non
     text = text_of(client.get("/console/alerts/"))
     assert text.count("http_503") == 1
     assert "€3.50" in text
-    assert "resubmitted (otto)" in text
+    assert "resubmitted by otto" in text
     assert "not seen before" in text
     assert text.index("http_503") < text.index("key_expired")
     alert_services.acknowledge(group_id=group_of().pk, actor=OLGA)

@@ -80,7 +80,7 @@ def test_the_overview_is_quiet_when_nothing_is_wrong_and_says_how_it_knows() -> 
     running("warehouse")
     page = str(read("viewer", "/console/"))
     assert re.search(
-        r"Everything is working. Last sweep \d+ seconds ago; 1 agent runs with its circuit closed; no alerts",
+        r"Everything is working. Last sweep \d+ seconds ago; 1 agent is working; no alerts",
         page,
     )
     assert "never swept" not in page
@@ -162,7 +162,7 @@ def test_the_agents_page_shows_cause_probe_ramp_and_operators_hold() -> None:
     Circuit.objects.create(agent="mail", closed_at=ago(1))
     Circuit.objects.create(agent="carrier", paused=True, held_by="olga", held_reason="their night")
     page = str(read("viewer", "/console/agents/"))
-    assert re.search(r"unavailable 503. The outage began \d+ seconds ago. Next probe in \d+ seconds.", page)
+    assert re.search(r"unavailable 503. The outage began \d+ seconds ago. Next try in \d+ seconds.", page)
     assert "Draining: 0 steps waiting, ramp at" in page
     assert "Paused by olga. Nothing new is sent to it. Reason: their night" in page
     assert "no process" in page
@@ -214,7 +214,7 @@ def test_an_admin_forces_a_circuit_for_a_time_and_with_a_reason() -> None:
     assert (circuit.forced, circuit.state, circuit.held_reason) == ("open", "closed", "fraud")
     assert circuit.forced_until is not None
     assert ahead(800) < circuit.forced_until < ahead(910)
-    assert "Forced open by" in client.get("/console/agents/").content.decode()
+    assert "has forced that it is sent nothing" in client.get("/console/agents/").content.decode()
     client.post("/console/agents/payments/unforce/")
     circuit.refresh_from_db()
     assert (circuit.forced, circuit.forced_until) == ("", None)

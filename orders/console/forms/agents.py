@@ -44,7 +44,7 @@ class ForceCircuitForm(forms.Form):
     state = forms.CharField(
         label="State",
         max_length=10,
-        widget=select([("open", "open: nothing is sent"), ("closed", "closed: everything is sent")]),
+        widget=select([("open", "send nothing (open)"), ("closed", "send everything (closed)")]),
     )
     seconds = forms.TypedChoiceField(
         label="Duration",

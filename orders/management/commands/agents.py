@@ -25,8 +25,8 @@ _PERIODS = "CALLS and FAILED are since the process started; a declined call has 
 class Command(ReadingCommand):
     help = (
         "Show the agents' circuits, instances and calls, and the requests and steps that wait for them."
-        " Exit code 1 if orders need an agent that has no live instance, if an agent is paused, or if its circuit"
-        " is not closed."
+        " Exit code 1 if orders need an agent that has no live instance, if an agent is paused or down, or if"
+        " nothing is sent to it."
     )
 
     def work(self, options: dict[str, Any]) -> int:
@@ -71,7 +71,7 @@ class Command(ReadingCommand):
 
     def _circuits(self, statuses: Sequence[AgentStatus], moment: datetime) -> str:
         columns = (
-            Column("CIRCUIT OF"),
+            Column("AGENT"),
             Column("STATE"),
             Column("STEPS WAITING", right=True),
             Column("WHY", fit=Fit.WRAP, least=20),

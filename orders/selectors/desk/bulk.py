@@ -51,6 +51,8 @@ _CAUSE = Case(
 )
 ENDED = (BulkState.FINISHED, BulkState.STOPPED)
 """The states of an action that has acted on orders, and acts on no more."""
+UNDER_WAY = (BulkState.RUNNING, BulkState.PAUSED)
+"""The states of an action that has not ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +217,7 @@ def actions_since(since: datetime, *, now: datetime, limit: int) -> list[Progres
     """The actions on several orders that are under way, or that began or ended since, the newest first. Two queries."""
     several = BulkAction.objects.exclude(_OF_ONE)
     newest = several.order_by("-created_at").values("id")[: 10 * limit]
-    recent = Q(created_at__gte=since) | Q(ended_at__gte=since) | ~Q(state__in=[*ENDED, BulkState.UNDONE])
+    recent = Q(created_at__gte=since) | Q(ended_at__gte=since) | Q(state__in=UNDER_WAY)
     rows = list(
         BulkAction.objects.select_related("group")
         .filter(recent, pk__in=newest)

@@ -3,6 +3,7 @@
 Everything is counted up to a bound, so that the overview costs the same however much is wrong.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from orders.engine.runtime.sql import fetch
 from orders.models import IntakePause, StepPause
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
+from orders.selectors.desk.pauses import held_by_paused_steps
 from orders.selectors.desk.snoozes import snooze_of
 from orders.selectors.desk.supervisor import SupervisorStatus
 from orders.vocabulary import AlertKind
@@ -28,9 +30,11 @@ SOON = timedelta(hours=1)
 """A promise whose time comes within this, or has come, is at risk."""
 
 _PROMISED = """
-    count(*) FILTER (WHERE o.promised_by < %(soon)s), count(*) FILTER (WHERE o.promised_by < %(now)s)
+    count(*) FILTER (WHERE o.promised_by < %(soon)s), count(*) FILTER (WHERE o.promised_by < %(now)s),
+    min(o.promised_by) FILTER (WHERE o.promised_by >= %(now)s AND o.promised_by < %(soon)s),
+    max(o.promised_by) FILTER (WHERE o.promised_by >= %(now)s AND o.promised_by < %(soon)s)
 """
-"""How many promises are at risk, and how many of those are broken."""
+"""How many promises are at risk, how many of those are broken, and when the first and the last of the rest are due."""
 _OF_GROUPS = f"""
     SELECT g.id, coalesce(o.currency, ''), count(*), coalesce(sum(o.total), 0)::bigint, {_PROMISED}
       FROM unnest(%(groups)s::bigint[]) AS g(id)
@@ -114,13 +118,16 @@ ORDER = tuple(IncidentKind)
 class AtRisk:
     """The orders of an incident, their money by currency in minor units, and how many of their promises are at risk.
 
-    `late` of these are broken. With `more`, there are more orders, and `money`, `promises` and `late` are of the first.
+    `late` of these are broken, and the others are due from `first_due` to `last_due`. With `more`, there are more
+    orders, and all else is of the first.
     """
 
     orders: int = 0
     money: Mapping[str, int] = field(default_factory=dict)
     promises: int = 0
     late: int = 0
+    first_due: datetime | None = None
+    last_due: datetime | None = None
     more: bool = False
 
 
@@ -132,7 +139,8 @@ class Incident:
     """One thing that is wrong, `since` a time if that is known.
 
     It is about the pause of the `intake` or of a step, a group of open `alerts`, an `agent`, the `supervisor`,
-    decisions, or paused orders. If orders will be late, it is about both the alerts and the agent that they wait for.
+    decisions, or paused orders. If orders will be late, it is about both the alerts and the agent that they wait for;
+    `is_held` if a pause of their step holds them. `alert_count` is how many open alerts an agent's incident stands for.
     """
 
     kind: IncidentKind
@@ -143,6 +151,8 @@ class Incident:
     supervisor: SupervisorStatus | None = None
     intake: IntakePause | None = None
     step_pause: StepPause | None = None
+    is_held: bool = False
+    alert_count: int = 0
 
 
 def incidents(*, agents: Sequence[AgentStatus], watch: SupervisorStatus, now: datetime) -> Sequence[Incident]:
@@ -212,6 +222,8 @@ def _of_groups(
     most = max(LEAST_ORDERS, MOST_ORDERS // max(1, len(ids)))
     rows = fetch(_OF_GROUPS, {"groups": ids, "most": most, "soon": now + SOON, "now": now}) if ids else []
     risks = _risks(rows)
+    late = [alerts.group.agent for alerts in groups if alerts.group.kind == AlertKind.LATE]
+    queues = _waiting_risks([agents[name] for name in late if name in agents], now)
     for alerts in groups:
         group = alerts.group
         if (alerts.is_outage or group.kind == AlertKind.LATE) and _is_incident(agents.get(group.agent)):
@@ -221,7 +233,16 @@ def _of_groups(
             risk = replace(risk, orders=alerts.open, more=True)
         agent = agents.get(group.agent) if group.kind == AlertKind.LATE else None
         kind = _kind_of(group.kind)
-        yield Incident(kind=kind, since=alerts.first_at, at_risk=risk, alerts=alerts, agent=agent)
+        if agent is not None:
+            risk = queues.get(agent.name, NO_RISK)
+        yield Incident(
+            kind=kind,
+            since=alerts.first_at,
+            at_risk=risk,
+            alerts=alerts,
+            agent=agent,
+            is_held=agent is not None and not agent.waiting and bool(held_by_paused_steps([agent.name])),
+        )
 
 
 def _kind_of(kind: str) -> IncidentKind:
@@ -237,34 +258,45 @@ def _kind_of(kind: str) -> IncidentKind:
 def _of_agents(
     agents: Sequence[AgentStatus], groups: Sequence[OpenAlerts], now: datetime
 ) -> Iterator[Incident]:
-    names = [agent.name for agent in agents]
-    most = max(LEAST_ORDERS, MOST_ORDERS // max(1, len(names)))
-    rows = fetch(_OF_AGENTS, {"agents": names, "most": most, "soon": now + SOON, "now": now}) if names else []
-    risks = _risks(rows)
+    risks = _waiting_risks(agents, now)
     outages = {alerts.group.agent: alerts for alerts in groups if alerts.is_outage}
+    about = Counter(alerts.group.agent for alerts in groups if alerts.makes_orders_wait)
     for agent in agents:
         risk = risks.get(agent.name, NO_RISK)
-        if agent.waiting > most:
-            risk = replace(risk, orders=agent.waiting, more=True)
         kind = IncidentKind.OURS if agent.is_down else IncidentKind.OUTAGE
         since = None if agent.is_down or agent.is_forced or agent.circuit.paused else agent.circuit.opened_at
         alerts = outages.get(agent.name)
-        yield Incident(kind=kind, since=since, at_risk=risk, agent=agent, alerts=alerts)
+        count = about[agent.name]
+        yield Incident(kind=kind, since=since, at_risk=risk, agent=agent, alerts=alerts, alert_count=count)
+
+
+def _waiting_risks(agents: Sequence[AgentStatus], now: datetime) -> dict[str, AtRisk]:
+    """The orders that wait for each of these agents. One statement, if there are any."""
+    if not agents:
+        return {}
+    most = max(LEAST_ORDERS, MOST_ORDERS // len(agents))
+    names = [agent.name for agent in agents]
+    risks = _risks(fetch(_OF_AGENTS, {"agents": names, "most": most, "soon": now + SOON, "now": now}))
+    for agent in agents:
+        if agent.waiting > most:
+            risk = risks.get(agent.name, NO_RISK)
+            risks[agent.name] = replace(risk, orders=agent.waiting, more=True)
+    return risks
 
 
 def _of_rows(kind: IncidentKind, sql: str, now: datetime) -> Iterator[Incident]:
     rows = fetch(sql, {"now": now, "most": MOST_ORDERS + 1, "soon": now + SOON})
     if rows:
-        risk = _risks([(0, *row[:5]) for row in rows])[0]
+        risk = _risks([(0, *row[:-1]) for row in rows])[0]
         if risk.orders > MOST_ORDERS:
             risk = replace(risk, more=True)
-        yield Incident(kind=kind, since=min(row[5] for row in rows), at_risk=risk)
+        yield Incident(kind=kind, since=min(row[-1] for row in rows), at_risk=risk)
 
 
 def _risks(rows: Sequence[Sequence[Any]]) -> dict[Any, AtRisk]:
     """The orders, money and promises by key, from one row for each key and currency."""
     risks: dict[Any, AtRisk] = {}
-    for key, currency, orders, total, promises, late in rows:
+    for key, currency, orders, total, promises, late, first_due, last_due in rows:
         risk = risks.get(key, NO_RISK)
         money = {**risk.money, **({currency: total} if currency and total else {})}
         risks[key] = AtRisk(
@@ -272,5 +304,7 @@ def _risks(rows: Sequence[Sequence[Any]]) -> dict[Any, AtRisk]:
             money=money,
             promises=risk.promises + promises,
             late=risk.late + late,
+            first_due=min(filter(None, (risk.first_due, first_due)), default=None),
+            last_due=max(filter(None, (risk.last_due, last_due)), default=None),
         )
     return risks

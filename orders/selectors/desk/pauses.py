@@ -1,6 +1,6 @@
 """What operators have paused, beside agents: the intake of new orders, steps of workflows, and single orders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -11,7 +11,7 @@ from orders.business.intake_pause import read_pause
 from orders.business.registry import workflows
 from orders.engine.branches import declared_name
 from orders.engine.runtime.sql import fetch
-from orders.models import IntakePause, OrderProcess, StepPause
+from orders.models import IntakePause, OrderProcess, StepPause, StepState
 from orders.selectors.desk.bounds import MOST_COUNTED, bounded_count
 from orders.selectors.desk.last_acts import LastAct, last_acts
 
@@ -157,3 +157,12 @@ def _first_orders(now: datetime) -> list[PausedOrder]:
         assert at is not None
         orders.append(PausedOrder(order_id=order_id, at=at, until=until, by=by, reason=reason))
     return orders
+
+
+def held_by_paused_steps(agents: Collection[str]) -> set[str]:
+    """Those of some agents for which orders would wait, if a pause of their step did not hold them. One query, if there
+    are any agents."""
+    if not agents:
+        return set()
+    steps = StepState.objects.filter(paused_since__isnull=False, agent__in=list(agents))
+    return set(steps.values_list("agent", flat=True).distinct())
