@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Window
 from django.db.models.expressions import RawSQL
 
 from orders.models import OrderProcess
@@ -80,11 +80,11 @@ class Search:
             return None
         ids = RawSQL(_UNNESTED, [self._fewest.ids.array])
         orders = OrderProcess.objects.filter(self.span, order_id__in=ids, process_state__in=self.states)
-        return self._narrowed(orders, "", but=self._fewest.sought)
+        return self._narrowed(orders, "", but=self._fewest.sought, by_age=False)
 
     @cached_property
     def _number_of_few(self) -> int:
-        """How many orders match among the few that an index has found. One query."""
+        """How many orders match among the few that an index has found. One query, or none after the first chunk."""
         return 0 if self._few is None else self._few.count()
 
     @cached_property
@@ -114,21 +114,21 @@ class Search:
         if self._few is not None:
             return min(self._number_of_few, most + 1)
         matches = 0
-        for orders in self._by_state():
+        for orders in self._by_state(by_age=False):
             matches += orders.order_by()[: most + 1 - matches].count()
             if matches > most:
                 break
         return matches
 
-    def _by_state(self) -> list[QuerySet[OrderProcess]]:
-        """The orders that match, those of each state."""
-        return [self._narrowed(self.of_state(state), state) for state in self.states]
+    def _by_state(self, *, by_age: bool) -> list[QuerySet[OrderProcess]]:
+        """The orders that match, those of each state. `by_age`: so many of the newest, and no more, are looked at."""
+        return [self._narrowed(self.of_state(state), state, by_age=by_age) for state in self.states]
 
     def _narrowed(
-        self, orders: QuerySet[OrderProcess], state: str, but: Sought | None = None
+        self, orders: QuerySet[OrderProcess], state: str, *, by_age: bool, but: Sought | None = None
     ) -> QuerySet[OrderProcess]:
         """Those of these orders that match; they have already been found by what is sought with `but`."""
-        orders = orders.filter(*conditions.of_process(self.order_filter, state, self.now))
+        orders = orders.filter(*conditions.of_process(self.order_filter, state, self.now, by_age=by_age))
         orders = orders.filter(conditions.not_placed(self.order_filter, self.now, "created_at"))
         orders = orders.filter(conditions.narrowed(self.order_filter))
         for each, is_negated in self.sought:
@@ -141,10 +141,10 @@ class Search:
         if self.is_none:
             return Chunk([], None)
         if self._few is not None:
-            return _read_few(self._few, behind, size)
+            return self._read_few(self._few, behind, size)
         floor = self._floor(behind) if self.is_looked_at else None
         of_states = []
-        for orders in self._by_state():
+        for orders in self._by_state(by_age=self.is_looked_at):
             if behind is not None:
                 orders = orders.filter(older_than(behind, time="created_at", order_id="order_id"))
             if floor is not None:
@@ -158,7 +158,17 @@ class Search:
         rows = list(merged)
         return Chunk(rows, _position(rows[-1]) if len(rows) == size else floor)
 
-    def chunks(self, size: int) -> Iterator[list[OrderProcess]]:
+    def _read_few(self, few: QuerySet[OrderProcess], behind: Position | None, size: int) -> "Chunk":
+        """The first chunk counts them as well: each of them is looked up for it."""
+        if behind is not None:
+            few = few.filter(older_than(behind, time="created_at", order_id="order_id"))
+        counted = few.annotate(number=Window(Count("*")))
+        rows = list(counted.order_by("-created_at", "-order_id")[: size + 1])
+        if behind is None:
+            self.__dict__["_number_of_few"] = rows[0].number if rows else 0
+        return Chunk(rows[:size], _position(rows[size - 1]) if len(rows) > size else None)
+
+    def chunks(self, size: int) -> Iterator[Sequence[OrderProcess]]:
         """All orders that may match, newest first, so many at a time, and fewer at first: someone waits for these."""
         chunk = self.read(None, min(FIRST_CHUNK, size))
         yield chunk.processes
@@ -198,15 +208,8 @@ class Search:
 class Chunk:
     """Some orders that may match. Others may be `behind`; None if there are none."""
 
-    processes: list[OrderProcess]
+    processes: Sequence[OrderProcess]
     behind: Position | None
-
-
-def _read_few(few: QuerySet[OrderProcess], behind: Position | None, size: int) -> Chunk:
-    if behind is not None:
-        few = few.filter(older_than(behind, time="created_at", order_id="order_id"))
-    rows = list(few.order_by("-created_at", "-order_id")[: size + 1])
-    return Chunk(rows[:size], _position(rows[size - 1]) if len(rows) > size else None)
 
 
 def _position(process: OrderProcess) -> Position:
