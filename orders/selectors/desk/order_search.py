@@ -21,8 +21,8 @@ from orders.selectors.desk.query_fields import NO, YES
 from orders.selectors.desk.sought import Ids, Sought, sought_of
 from orders.selectors.paging import Position, older_than
 
-MOST_LOOKED_AT = 2_500
-"""How many orders of each state one page looks at when no index finds few."""
+FIRST_LOOKED_AT, MOST_LOOKED_AT = 500, 2_500
+"""How many orders of each state one page looks at when no index finds few: at first, and if these do not fill it."""
 MOST_FOUND = 4_000
 """The most orders that an index may find for the rest of the filter to be checked on them."""
 FIRST_CHUNK = 50
@@ -137,12 +137,28 @@ class Search:
         return orders
 
     def read(self, behind: Position | None, size: int) -> "Chunk":
-        """The newest that may match, behind a position. Two queries."""
+        """The newest that may match, behind a position. Two queries, or four."""
         if self.is_none:
             return Chunk([], None)
         if self._few is not None:
             return self._read_few(self._few, behind, size)
-        floor = self._floor(behind) if self.is_looked_at else None
+        if not self.is_looked_at:
+            rows = self._newest(behind, None, size)
+            return Chunk(rows, _position(rows[-1]) if len(rows) == size else None)
+        rows = []
+        first = min(FIRST_LOOKED_AT, MOST_LOOKED_AT) if size < FIRST_LOOKED_AT else MOST_LOOKED_AT
+        for most in filter(None, (first, MOST_LOOKED_AT - first)):
+            floor = self._floor(behind, most)
+            rows += self._newest(behind, floor, size - len(rows))
+            if len(rows) == size:
+                return Chunk(rows, _position(rows[-1]))
+            if floor is None:
+                break
+            behind = floor
+        return Chunk(rows, floor)
+
+    def _newest(self, behind: Position | None, floor: Position | None, size: int) -> list[OrderProcess]:
+        """The newest behind one position, and down to another. One query."""
         of_states = []
         for orders in self._by_state(by_age=self.is_looked_at):
             if behind is not None:
@@ -152,11 +168,9 @@ class Search:
             of_states.append(orders.order_by("-created_at", "-order_id")[:size])
         first, *others = of_states
         # Merged by the database, which reads of each state only what is among the newest of all.
-        merged = (
+        return list(
             first.union(*others, all=True).order_by("-created_at", "-order_id")[:size] if others else first
         )
-        rows = list(merged)
-        return Chunk(rows, _position(rows[-1]) if len(rows) == size else floor)
 
     def _read_few(self, few: QuerySet[OrderProcess], behind: Position | None, size: int) -> "Chunk":
         """The first chunk counts them as well: each of them is looked up for it."""
@@ -176,15 +190,16 @@ class Search:
             chunk = self.read(chunk.behind, size)
             yield chunk.processes
 
-    def _floor(self, behind: Position | None) -> Position | None:
-        """Where this look ends, None if at the end of all: behind the state whose orders fill it first. One query."""
+    def _floor(self, behind: Position | None, most: int) -> Position | None:
+        """Where a look at so many ends, None if at the end of all: behind the state whose orders fill it first. One
+        query."""
         ends = []
         for state in self.states:
             orders = self.of_state(state)
             if behind is not None:
                 orders = orders.filter(older_than(behind, time="created_at", order_id="order_id"))
             by_age = orders.order_by("-created_at").values("created_at")
-            ends.append(by_age[MOST_LOOKED_AT : MOST_LOOKED_AT + 1])
+            ends.append(by_age[most : most + 1])
         first, *others = ends
         times = [row["created_at"] for row in (first.union(*others, all=True) if others else first)]
         return Position(max(times), UUID(int=0)) if times else None
