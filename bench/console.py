@@ -31,6 +31,7 @@ from bench.console_pages import CUSTOMER, console_pages, customer_pages
 from orders.demo import loading
 from orders.models import OrderProcess
 from orders.business.registry import workflows
+from sasweb import garbage
 
 LIMIT = 100.0
 """Milliseconds that a page may take."""
@@ -223,7 +224,7 @@ def explain(client: Client, path: str) -> None:
     slowest = sorted(captured, key=lambda query: float(query["time"]), reverse=True)[:EXPLAINED]
     for query in slowest:
         print(f"\n{path}: {float(query['time']) * 1000:.0f} ms\n{query['sql'][:2000]}")
-        if query["sql"].lstrip().upper().startswith(("SELECT", "WITH")):
+        if query["sql"].lstrip(" \n(").upper().startswith(("SELECT", "WITH")):
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {query['sql'].replace('%', '%%')}", None)
                 print("\n".join(line for (line,) in cursor.fetchall()))
@@ -243,6 +244,7 @@ def main() -> None:
         parser.error(f"--orders must be at least {FEWEST}")
     settings.REQUIRE_SECOND_FACTOR = False
     settings.ALLOWED_HOSTS = ["testserver"]
+    garbage.spare_what_stays()  # as the web's processes do when they start
     if not options.keep:
         fill(options.orders)
     elif OrderProcess._meta.db_table not in connection.introspection.table_names():

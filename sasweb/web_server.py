@@ -1,6 +1,5 @@
 """gunicorn's settings: `python -m gunicorn -c python:sasweb.web_server sasweb.asgi:application`."""
 
-import gc
 import logging
 import os
 import signal
@@ -8,7 +7,7 @@ from typing import Any
 
 from django.utils.module_loading import import_string
 
-from sasweb import descriptors, logs
+from sasweb import descriptors, garbage, logs
 from sasweb.config import read
 from sasweb.launcher.children import set_death_signal
 
@@ -35,16 +34,9 @@ def post_fork(_server: Any, worker: Any) -> None:
     set_death_signal(signal.SIGKILL, parent=worker.ppid)
 
 
-YOUNG_OBJECTS = 10_000
-"""Objects after which Python looks for unreachable ones, in place of 700: it looks at all of them after a hundred times
-as many. Thousands of held requests are hundreds of thousands of objects, and nobody is answered meanwhile."""
-
-
 def post_worker_init(_worker: Any) -> None:
     """Limits gunicorn's own log lines, which do not go through Django's logging, and has the worker look at the rest of
     the system, now that Django is set up. What is in memory by now stays, so it is not looked at for garbage."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS)
+    garbage.spare_what_stays()
     logging.getLogger("gunicorn.error").addFilter(logs.Limit())
     import_string("orders.watchdog.watch.start")()

@@ -189,6 +189,11 @@ class StepState(models.Model):
             ),
             models.Index(fields=["agent", "name"], condition=Q(state="failed"), name="step_failed"),
             models.Index(
+                fields=["agent", "name"],
+                condition=Q(state="failed", outcome="unknown"),
+                name="step_to_settle",
+            ),
+            models.Index(
                 fields=["paused_since"], condition=Q(paused_since__isnull=False), name="step_paused"
             ),
             models.Index(

@@ -7,6 +7,7 @@
 """
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import structlog
 from babel.dates import format_datetime
@@ -64,6 +65,12 @@ def moment(at: datetime) -> SafeString:
 @register.simple_tag
 def icon(name: str, size: int = 20) -> SafeString:
     """An icon of the sprite, hidden from screen readers: the text beside it gives its meaning."""
+    return _icon(name, size)
+
+
+@lru_cache(maxsize=256)
+def _icon(name: str, size: int) -> SafeString:
+    """Made once: a list of orders has a hundred of them, and where the sprite is does not change."""
     return format_html(
         '<svg class="icon" width="{}" height="{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
         size,

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from orders.engine.runtime.sql import run
+from orders.engine.runtime.sql import database_now, run
+from orders.selectors.desk.filters import OrderFilter
+from orders.selectors.desk.order_search import Search
 from orders.selectors.desk.query import parse
 from orders.selectors.desk.query_fields import FIELDS, STANDINGS
 from tests.store import test_search_plans
@@ -85,3 +87,18 @@ def test_no_condition_reads_a_whole_table(query: str) -> None:
 def test_every_field_of_the_language_is_tried() -> None:
     queries = (*QUERIES, *test_search_plans.QUERIES)
     assert {condition.name for query in queries for condition in parse(query).conditions} == set(FIELDS)
+
+
+def test_an_order_is_looked_up_among_its_own_steps_and_not_among_all_that_wait_or_failed() -> None:
+    """Orders of both states, none of which waits for the kitchen but those that nobody has turned to."""
+    run(
+        """
+        UPDATE orders_stepstate SET waiting_since = now(), wanted_since = now()
+         WHERE name = 'mix' AND order_id IN (SELECT order_id FROM orders_orderprocess WHERE process_state = 'pending')
+        """
+    )
+    run("ANALYZE orders_stepstate")
+    for query in ("waiting:kitchen", "step:mix", "standing:waiting_for_agent", "agent:kitchen state:error"):
+        order_search = Search(OrderFilter(q=query), database_now())
+        for plan in plans_of(lambda order_search=order_search: order_search.read(None, 51)):  # type: ignore[misc]
+            assert plan.indexes.isdisjoint({"step_waiting_by_age", "step_failed", "step_to_settle"}), query

@@ -12,7 +12,7 @@ from django.db import connection
 
 from orders.engine.figures.minutes import MINUTE, start_of_minute
 from orders.engine.runtime.sql import database_now, run
-from orders.models import AlertGroup
+from orders.models import AlertGroup, AuditEntry
 from orders.selectors.desk import (
     agents,
     alert_groups,
@@ -41,7 +41,7 @@ from orders.selectors.order_lists import order_list
 from orders.selectors.paging import Position
 from orders.selectors.selections import Selection
 from orders.watchdog.vitals import read_vitals
-from tests.support.plans import full_tables, plans_of, some_orders
+from tests.support.plans import blocks_of, full_tables, plans_of, some_orders
 from tests.support.written_minutes import write_minute
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +114,42 @@ def test_what_will_be_late_is_found_by_the_queue_alone() -> None:
         plans = plans_of(partial(read, waited_for, now=now))
         assert len(plans) == 1
         assert plans[0].scanned_whole & HOT == set()
+
+
+def test_the_acts_on_a_cause_are_found_by_what_they_were_on_however_much_was_done_meanwhile() -> None:
+    run(
+        """
+        INSERT INTO orders_auditentry (at, actor, ip_address, act, target, allowed, result, reason)
+        SELECT now() - n * interval '1 second', 'ada', '', 'resubmit', 'order ' || n, true, '', ''
+          FROM generate_series(1, 10000) AS n
+        """
+    )
+    run("UPDATE orders_alert SET opened_at = now() - interval '1 day' WHERE closed_at IS NULL")
+    run("ANALYZE orders_auditentry, orders_alert")
+    group = AlertGroup.objects.get()
+    AuditEntry.objects.create(actor="ada", act="acknowledge", target=f"group {group.pk}", allowed=True)
+    now = database_now()
+    ((_, acts), *_) = cause_acts.recent_times(group, now=now)
+    assert [act.act for act in acts] == ["acknowledge"]
+    assert blocks_of(lambda: cause_acts.acts_on(causes.open_times(since=now, until=now), now=now)) < 3_000
+    plans = plans_of(lambda: cause_acts.recent_times(group, now=now))
+    (plan,) = (plan for plan in plans if "orders_auditentry" in plan.sql)
+    assert "audit_by_target" in plan.indexes and "audit_by_age" not in plan.indexes
+
+
+def test_the_failed_steps_that_are_to_be_settled_have_an_index_of_their_own() -> None:
+    """However many have failed of which it is known that nothing was done."""
+    run(
+        """
+        UPDATE orders_stepstate SET state = 'failed', outcome = CASE priority WHEN 0 THEN 'unknown' ELSE 'refused' END
+         WHERE name = 'bake' AND state = 'completed' AND order_id::text < '8'
+        """
+    )
+    run("ANALYZE orders_stepstate")
+    now = database_now()
+    plans = plans_of(lambda: handover.read_handover(since=now - timedelta(hours=8), now=now))
+    own = [plan for plan in plans if '"outcome" = ' in plan.sql]
+    assert own and all(plan.indexes == {"step_to_settle"} for plan in own)
 
 
 def test_the_workflow_looks_at_the_newest_orders_in_error_however_many_there_are() -> None:

@@ -78,6 +78,16 @@ def test_what_a_word_stands_for_is_found_once_for_a_page_and_its_counts() -> Non
     assert sum("lower(email) = sought.email" in sql for sql in statements) == 1
 
 
+def test_the_orders_that_an_index_found_are_looked_up_once_for_a_page_and_its_count() -> None:
+    for query in ("sku:rare-77", "email:c77", "customer:bea"):
+        statements = [statement.sql for statement in ran_by(listing(query))]
+        assert sum("orders_orderprocess" in sql and "unnest" in sql for sql in statements) == 1, query
+    order_search = Search(OrderFilter(q="email:c77"), database_now())
+    number = order_search.count(10_000)
+    assert number == len(order_search.read(None, 1_000).processes) == order_search.count(10_000) > 50
+    assert Search(OrderFilter(q="email:nobody"), database_now()).count(10_000) == 0
+
+
 def test_no_order_is_looked_for_by_a_word_that_more_customers_have_than_orders_are_looked_for() -> None:
     statements = [statement.sql for statement in ran_by(listing("customer:anna"))]
     assert not any("lower(email) = sought.email" in sql for sql in statements)

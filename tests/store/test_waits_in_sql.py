@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from uuid_utils.compat import uuid7
 
-from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.runtime.sql import fetch, run
 from orders.models import OrderProcess, StepState
 from orders.selectors.order_waits import Waiting, waiting_of_order, waiting_of_step
 from orders.selectors.waits_in_sql import WAIT
 from orders.vocabulary import StepStatus, WaitingFor, WaitKind
+from tests.support.legal_steps import legal
 
 pytestmark = pytest.mark.django_db
 
@@ -54,24 +55,7 @@ def legal_steps() -> list[dict[str, Any]]:
             StepStatus, (None, *WaitKind), ERRORS, *[(None, NOON)] * len(TIMES)
         )
     ]
-    run("CREATE TEMP TABLE made (LIKE orders_stepstate INCLUDING DEFAULTS) ON COMMIT DROP")
-    for (column,) in fetch(
-        "SELECT attname FROM pg_attribute WHERE attrelid = 'made'::regclass AND attnum > 0 AND attnotnull"
-    ):
-        run(f"ALTER TABLE made ALTER COLUMN {column} DROP NOT NULL")
-    columns = ("state", "awaits", "error", "outcome", "attempt", *TIMES)
-    named = ", ".join(columns)
-    run(
-        f"INSERT INTO made (id, answered, {named}) SELECT position, 0, {named} FROM json_populate_recordset("
-        "NULL::made, %s::json)",
-        [recordset({**step, "position": number} for number, step in enumerate(steps))],
-    )
-    checks = fetch(
-        "SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint"
-        " WHERE conrelid = 'orders_stepstate'::regclass AND contype = 'c'"
-    )
-    allowed = " AND ".join(f"({check}) IS NOT FALSE" for (check,) in checks)
-    return [steps[number] for (number,) in fetch(f"SELECT id FROM made WHERE {allowed}")]
+    return legal(steps)
 
 
 def insert(orders: list[tuple[tuple[str, str], list[dict[str, Any]]]], chance: random.Random) -> None:

@@ -26,14 +26,20 @@ _BULK = """
 """
 _ACTS = """
     SELECT t.number, e.at, e.actor, e.act, e.target, e.result, e.reason
-      FROM json_to_recordset(%s::json) AS t(number int, targets text[], began timestamptz, ended timestamptz)
+      FROM json_to_recordset(%(times)s::json) AS t(number int, targets text[], began timestamptz, ended timestamptz)
      CROSS JOIN LATERAL (
-           SELECT at, actor, act, target, result, reason, id FROM orders_auditentry
-            WHERE target = ANY(t.targets) AND at BETWEEN t.began AND t.ended AND allowed
-            ORDER BY at DESC LIMIT %s
+           SELECT of_target.*
+             FROM unnest(t.targets) AS targets (target)
+            CROSS JOIN LATERAL (
+                  SELECT at, actor, act, target, result, reason, id FROM orders_auditentry AS entry
+                   WHERE entry.target = targets.target AND at BETWEEN t.began AND t.ended AND allowed
+                   ORDER BY at DESC LIMIT %(most)s
+            ) AS of_target
+            ORDER BY at DESC LIMIT %(most)s
      ) AS e
      ORDER BY t.number, e.at, e.id
 """
+"""Target by target, by their index: among all that was done meanwhile there may be few acts on any of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +78,7 @@ def acts_on(times: Sequence[OpenTime], *, now: datetime) -> list[Sequence[CauseA
         agent = [f"agent {time.group.agent}"] if time.group.kind == AlertKind.OUTAGE else []
         row["targets"] = [f"group {time.group.pk}", *agent, *bulk.get(number, ()), *orders]
     acts: list[list[CauseAct]] = [[] for _ in times]
-    for number, *values in fetch(_ACTS, [recordset(rows), MOST]):
+    for number, *values in fetch(_ACTS, {"times": recordset(rows), "most": MOST}):
         names = ("at", "actor", "act", "target", "result", "reason")
         entry = CauseAct(**dict(zip(names, values, strict=True)))
         acts[number].append(replace(entry, act=act_in_words(entry.act)))

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import DateTimeField, Exists, OuterRef, Q, Value
 from django.db.models.functions import Coalesce
 from django.utils.timezone import get_default_timezone
 
 from orders.engine.branches import SEPARATOR
 from orders.models import AgentRequest, Alert, AlertGroup, Order, StepState
 from orders.selectors.desk.filters import OrderFilter
-from orders.selectors.desk.looked_up import LookedUp
+from orders.selectors.desk.looked_up import LookedUp, has_step
 from orders.selectors.desk.pauses import paused_by_itself
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.query_fields import ANYTHING, NO, STANDINGS, YES
@@ -119,26 +119,28 @@ def _before(now: datetime, age: timedelta | None) -> datetime | None:
     return None if age is None else now - age
 
 
-def of_process(order_filter: OrderFilter, state: str, now: datetime) -> list[Q]:
-    """The conditions that no index finds, for orders in this state or, with "", in any."""
+def of_process(order_filter: OrderFilter, state: str, now: datetime, *, by_age: bool) -> list[Q]:
+    """The conditions that no index finds, for orders in this state or, with "", in any.
+
+    `by_age` says that so many of the newest are looked at, and no more: each then has its steps looked up.
+    """
     requirements = order_filter.parsed.conditions
-    conditions = [
-        _at_steps([each for each in requirements if each.name in OF_STEPS and not each.negated], state, now)
-    ]
+    of_steps = [each for each in requirements if each.name in OF_STEPS and not each.negated]
+    conditions = [_at_steps(of_steps, state, now, by_age)]
     for each in requirements:
-        if each.name in OF_STEPS and not each.negated:
+        if each in of_steps:
             continue
-        if (condition := _of(each, state, now)) is not None:
+        if (condition := _of(each, state, now, by_age)) is not None:
             conditions.append(~condition if each.negated else condition)
     return [condition for condition in conditions if condition]
 
 
-def _of(condition: Condition, state: str, now: datetime) -> Q | None:
+def _of(condition: Condition, state: str, now: datetime, by_age: bool) -> Q | None:
     """One condition, not yet negated. None if it is not about the columns or the rows of the process."""
     values = condition.values
     match condition.name:
         case "step" | "agent" | "waiting":
-            return _at_steps([condition], state, now)
+            return _at_steps([condition], state, now, by_age)
         case "error":
             return _has_alert(code__in=values)
         case "owner":
@@ -157,8 +159,7 @@ def _of(condition: Condition, state: str, now: datetime) -> Q | None:
         case "failures":
             return within(read_numbers(values[0]), "failure_count")
         case "attempts":
-            steps = StepState.objects.filter(process_id=OuterRef("order_id"))
-            return Q(LookedUp(steps.filter(within(read_numbers(values[0]), "attempt"))))
+            return has_step(within(read_numbers(values[0]), "attempt"))
         case "promise":
             by = Coalesce(OuterRef("finished_at"), Value(now, DateTimeField()))
             return Q(LookedUp(Order.objects.filter(pk=OuterRef("order_id"), promised_by__lt=by)))
@@ -188,20 +189,22 @@ def _has_alert(**of: Any) -> Q:
     return Q(order_id__in=alerts.values("order_id"))
 
 
-def _at_steps(conditions: Sequence[Condition], state: str, now: datetime) -> Q:
+def _at_steps(conditions: Sequence[Condition], state: str, now: datetime, by_age: bool) -> Q:
     """Orders that are at one step of which all of these are true."""
     only = [each for each in conditions if each.values != (ANYTHING,)]
     condition = _any([_waits(now)]) if len(only) < len(conditions) else Q()
     if not only:
         return condition
-    # An index has the steps that failed or wait, and so finds those of a state. It has no others.
+    # An index has the steps that failed or wait, and so finds those of a state. It has no others, and no ages.
     has_index = state == ProcessState.ERROR or any(each.name == "waiting" for each in only)
+    if state and has_index and not by_age:
+        steps = StepState.objects.filter(_is_current(only, state), process_id=OuterRef("order_id"))
+        return condition & Q(Exists(steps))
     if state:
-        exists = Exists if has_index else LookedUp
-        return condition & Q(exists(_current_steps(only, state)))
+        return condition & has_step(_is_current(only, state))
     in_error = Q(process_state=ProcessState.ERROR)
-    failed, current = _current_steps(only, ProcessState.ERROR), _current_steps(only, "")
-    return condition & ((in_error & Q(LookedUp(failed))) | (~in_error & Q(LookedUp(current))))
+    failed, current = _is_current(only, ProcessState.ERROR), _is_current(only, "")
+    return condition & ((in_error & has_step(failed)) | (~in_error & has_step(current)))
 
 
 def _waits(now: datetime) -> Q:
@@ -214,24 +217,23 @@ def _waits(now: datetime) -> Q:
     )
 
 
-def _current_steps(conditions: Sequence[Condition], state: str) -> QuerySet[StepState]:
-    """The steps that an order is at. In Error they are those that failed, which have an index of their own."""
-    steps = StepState.objects.filter(process_id=OuterRef("order_id"))
+def _is_current(conditions: Sequence[Condition], state: str) -> Q:
+    """Whether a step is one that its order is at. In Error it is one that failed, which has an index of its own."""
     if state == ProcessState.ERROR:
-        steps = steps.filter(state=StepStatus.FAILED)
+        is_current = Q(state=StepStatus.FAILED)
     else:
         begun = (StepStatus.RUNNING, StepStatus.AWAITING, StepStatus.COMPENSATING, StepStatus.FAILED)
         has_begun = Q(state__in=begun) | Q(state=StepStatus.NOT_STARTED, attempt__gt=0)
         waits = Q(waiting_since__isnull=False) | Q(paused_since__isnull=False)
-        steps = steps.filter(has_begun | waits)
+        is_current = has_begun | waits
     for condition in conditions:
         if condition.name == "step":
-            steps = steps.filter(_any(map(_named, condition.values)))
+            is_current &= _any(map(_named, condition.values))
         elif condition.name == "agent":
-            steps = steps.filter(agent__in=condition.values)
+            is_current &= Q(agent__in=condition.values)
         else:
-            steps = steps.filter(agent__in=condition.values, waiting_since__isnull=False)
-    return steps
+            is_current &= Q(agent__in=condition.values, waiting_since__isnull=False)
+    return is_current
 
 
 def _named(step: str) -> Q:
@@ -273,9 +275,8 @@ def narrowed(order_filter: OrderFilter) -> Q:
     if len(conditions) != 1 or conditions[0].negated or len(conditions[0].values) > 1:
         return Q()
     (kind,) = standings_of(conditions[0])
-    steps = StepState.objects.filter(process_id=OuterRef("order_id"))
     if kind == StandingKind.AGENT:
         requests = AgentRequest.objects.filter(order_id=OuterRef("order_id"))
-        return Q(LookedUp(steps.filter(waiting_since__isnull=False))) | Q(Exists(requests))
+        return has_step(Q(waiting_since__isnull=False)) | Q(Exists(requests))
     may_stand_there = _MAY_STAND_AT.get(kind)
-    return Q() if may_stand_there is None else Q(LookedUp(steps.filter(may_stand_there)))
+    return Q() if may_stand_there is None else has_step(may_stand_there)

@@ -1,6 +1,8 @@
-"""A condition on another table that is looked up row by row, by the index of the row's id."""
+"""Conditions on another table that are looked up row by row, by the index of the row's id."""
 
-from django.db.models import Exists
+from django.db.models import BooleanField, Case, Exists, OuterRef, Q, Value, When
+
+from orders.models import StepState
 
 
 class LookedUp(Exists):
@@ -11,3 +13,13 @@ class LookedUp(Exists):
     """
 
     template = "EXISTS(%(subquery)s OFFSET 0)"
+
+
+def has_step(condition: Q) -> Q:
+    """Whether an `OrderProcess` has a step of which this is true, looked up among its own.
+
+    `CASE` keeps the other indexes of steps out of it: to have each order's steps among all that wait for an agent is to
+    read the index of those for each order.
+    """
+    is_true = Case(When(condition, then=Value(True)), default=Value(False), output_field=BooleanField())
+    return Q(LookedUp(StepState.objects.filter(is_true, process_id=OuterRef("order_id"))))

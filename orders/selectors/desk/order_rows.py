@@ -7,14 +7,23 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from orders.engine.rows import StepRow, is_paused
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
 from orders.selectors.archived_orders import Archived
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
 from orders.selectors.paging import Position
-from orders.vocabulary import FINISHED_STATES, AlertKind, BulkItemState, BulkState, Goal
+from orders.vocabulary import FINISHED_STATES, AlertKind, BulkItemState, BulkState, Goal, Outcome, StepStatus
+
+STANDS = Q(
+    Q(state__in=(StepStatus.RUNNING, StepStatus.AWAITING, StepStatus.FAILED, StepStatus.COMPENSATING))
+    | Q(state=StepStatus.NOT_STARTED, attempt__gt=0)
+    | Q(state=StepStatus.NOT_STARTED, outcome=Outcome.UNKNOWN)
+    | Q(waiting_since__isnull=False)
+    | Q(paused_since__isnull=False)
+)
+"""What is true of every step that an order can stand at. Most of its steps have ended or are still to come."""
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
 
@@ -109,7 +118,7 @@ def order_progress(
     """Where these orders stand, without the codes of their alerts. Two queries, or none if all have ended: where such
     an order stands does not depend on its steps."""
     unfinished = [process.order_id for process in processes if process.process_state not in FINISHED_STATES]
-    steps = steps_of(unfinished, now) if unfinished else {}
+    steps = steps_of(unfinished, now, STANDS) if unfinished else {}
     return [_progress(process, steps.get(process.order_id, []), retry_limits, now) for process in processes]
 
 
@@ -237,8 +246,11 @@ def _can_undo(item: BulkItem, now: datetime) -> bool:
     )
 
 
-def steps_of(order_ids: Collection[UUID], now: datetime) -> dict[UUID, list[StepFacts]]:
-    """The steps of these orders in their workflow's order, each with its outstanding request. Two queries."""
+def steps_of(
+    order_ids: Collection[UUID], now: datetime, which: Q | None = None
+) -> dict[UUID, list[StepFacts]]:
+    """The steps of these orders, or `which` of them, in their workflow's order, each with its outstanding request. Two
+    queries."""
     requests: dict[int, dict[str, Any]] = {
         request["step_id"]: dict(request)
         for request in AgentRequest.objects.filter(order_id__in=order_ids).values(
@@ -247,7 +259,7 @@ def steps_of(order_ids: Collection[UUID], now: datetime) -> dict[UUID, list[Step
     }
     steps: dict[UUID, list[StepFacts]] = {order_id: [] for order_id in order_ids}
     rows = (
-        StepState.objects.filter(process_id__in=order_ids)
+        StepState.objects.filter(which or Q(), process_id__in=order_ids)
         .order_by("process_id", "position", "id")
         .values_list(*_STEP, "started_at", "completed_at")
     )

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Window
 from django.db.models.expressions import RawSQL
 
 from orders.models import OrderProcess
@@ -21,8 +21,8 @@ from orders.selectors.desk.query_fields import NO, YES
 from orders.selectors.desk.sought import Ids, Sought, sought_of
 from orders.selectors.paging import Position, older_than
 
-MOST_LOOKED_AT = 2_500
-"""How many orders of each state one page looks at when no index finds few."""
+FIRST_LOOKED_AT, MOST_LOOKED_AT = 500, 2_500
+"""How many orders of each state one page looks at when no index finds few: at first, and if these do not fill it."""
 MOST_FOUND = 4_000
 """The most orders that an index may find for the rest of the filter to be checked on them."""
 FIRST_CHUNK = 50
@@ -80,11 +80,11 @@ class Search:
             return None
         ids = RawSQL(_UNNESTED, [self._fewest.ids.array])
         orders = OrderProcess.objects.filter(self.span, order_id__in=ids, process_state__in=self.states)
-        return self._narrowed(orders, "", but=self._fewest.sought)
+        return self._narrowed(orders, "", but=self._fewest.sought, by_age=False)
 
     @cached_property
     def _number_of_few(self) -> int:
-        """How many orders match among the few that an index has found. One query."""
+        """How many orders match among the few that an index has found. One query, or none after the first chunk."""
         return 0 if self._few is None else self._few.count()
 
     @cached_property
@@ -114,21 +114,21 @@ class Search:
         if self._few is not None:
             return min(self._number_of_few, most + 1)
         matches = 0
-        for orders in self._by_state():
+        for orders in self._by_state(by_age=False):
             matches += orders.order_by()[: most + 1 - matches].count()
             if matches > most:
                 break
         return matches
 
-    def _by_state(self) -> list[QuerySet[OrderProcess]]:
-        """The orders that match, those of each state."""
-        return [self._narrowed(self.of_state(state), state) for state in self.states]
+    def _by_state(self, *, by_age: bool) -> list[QuerySet[OrderProcess]]:
+        """The orders that match, those of each state. `by_age`: so many of the newest, and no more, are looked at."""
+        return [self._narrowed(self.of_state(state), state, by_age=by_age) for state in self.states]
 
     def _narrowed(
-        self, orders: QuerySet[OrderProcess], state: str, but: Sought | None = None
+        self, orders: QuerySet[OrderProcess], state: str, *, by_age: bool, but: Sought | None = None
     ) -> QuerySet[OrderProcess]:
         """Those of these orders that match; they have already been found by what is sought with `but`."""
-        orders = orders.filter(*conditions.of_process(self.order_filter, state, self.now))
+        orders = orders.filter(*conditions.of_process(self.order_filter, state, self.now, by_age=by_age))
         orders = orders.filter(conditions.not_placed(self.order_filter, self.now, "created_at"))
         orders = orders.filter(conditions.narrowed(self.order_filter))
         for each, is_negated in self.sought:
@@ -137,14 +137,30 @@ class Search:
         return orders
 
     def read(self, behind: Position | None, size: int) -> "Chunk":
-        """The newest that may match, behind a position. Two queries."""
+        """The newest that may match, behind a position. Two queries, or four."""
         if self.is_none:
             return Chunk([], None)
         if self._few is not None:
-            return _read_few(self._few, behind, size)
-        floor = self._floor(behind) if self.is_looked_at else None
+            return self._read_few(self._few, behind, size)
+        if not self.is_looked_at:
+            rows = self._newest(behind, None, size)
+            return Chunk(rows, _position(rows[-1]) if len(rows) == size else None)
+        rows = []
+        first = min(FIRST_LOOKED_AT, MOST_LOOKED_AT) if size < FIRST_LOOKED_AT else MOST_LOOKED_AT
+        for most in filter(None, (first, MOST_LOOKED_AT - first)):
+            floor = self._floor(behind, most)
+            rows += self._newest(behind, floor, size - len(rows))
+            if len(rows) == size:
+                return Chunk(rows, _position(rows[-1]))
+            if floor is None:
+                break
+            behind = floor
+        return Chunk(rows, floor)
+
+    def _newest(self, behind: Position | None, floor: Position | None, size: int) -> list[OrderProcess]:
+        """The newest behind one position, and down to another. One query."""
         of_states = []
-        for orders in self._by_state():
+        for orders in self._by_state(by_age=self.is_looked_at):
             if behind is not None:
                 orders = orders.filter(older_than(behind, time="created_at", order_id="order_id"))
             if floor is not None:
@@ -152,13 +168,21 @@ class Search:
             of_states.append(orders.order_by("-created_at", "-order_id")[:size])
         first, *others = of_states
         # Merged by the database, which reads of each state only what is among the newest of all.
-        merged = (
+        return list(
             first.union(*others, all=True).order_by("-created_at", "-order_id")[:size] if others else first
         )
-        rows = list(merged)
-        return Chunk(rows, _position(rows[-1]) if len(rows) == size else floor)
 
-    def chunks(self, size: int) -> Iterator[list[OrderProcess]]:
+    def _read_few(self, few: QuerySet[OrderProcess], behind: Position | None, size: int) -> "Chunk":
+        """The first chunk counts them as well: each of them is looked up for it."""
+        if behind is not None:
+            few = few.filter(older_than(behind, time="created_at", order_id="order_id"))
+        counted = few.annotate(number=Window(Count("*")))
+        rows = list(counted.order_by("-created_at", "-order_id")[: size + 1])
+        if behind is None:
+            self.__dict__["_number_of_few"] = rows[0].number if rows else 0
+        return Chunk(rows[:size], _position(rows[size - 1]) if len(rows) > size else None)
+
+    def chunks(self, size: int) -> Iterator[Sequence[OrderProcess]]:
         """All orders that may match, newest first, so many at a time, and fewer at first: someone waits for these."""
         chunk = self.read(None, min(FIRST_CHUNK, size))
         yield chunk.processes
@@ -166,15 +190,16 @@ class Search:
             chunk = self.read(chunk.behind, size)
             yield chunk.processes
 
-    def _floor(self, behind: Position | None) -> Position | None:
-        """Where this look ends, None if at the end of all: behind the state whose orders fill it first. One query."""
+    def _floor(self, behind: Position | None, most: int) -> Position | None:
+        """Where a look at so many ends, None if at the end of all: behind the state whose orders fill it first. One
+        query."""
         ends = []
         for state in self.states:
             orders = self.of_state(state)
             if behind is not None:
                 orders = orders.filter(older_than(behind, time="created_at", order_id="order_id"))
             by_age = orders.order_by("-created_at").values("created_at")
-            ends.append(by_age[MOST_LOOKED_AT : MOST_LOOKED_AT + 1])
+            ends.append(by_age[most : most + 1])
         first, *others = ends
         times = [row["created_at"] for row in (first.union(*others, all=True) if others else first)]
         return Position(max(times), UUID(int=0)) if times else None
@@ -198,15 +223,8 @@ class Search:
 class Chunk:
     """Some orders that may match. Others may be `behind`; None if there are none."""
 
-    processes: list[OrderProcess]
+    processes: Sequence[OrderProcess]
     behind: Position | None
-
-
-def _read_few(few: QuerySet[OrderProcess], behind: Position | None, size: int) -> Chunk:
-    if behind is not None:
-        few = few.filter(older_than(behind, time="created_at", order_id="order_id"))
-    rows = list(few.order_by("-created_at", "-order_id")[: size + 1])
-    return Chunk(rows[:size], _position(rows[size - 1]) if len(rows) > size else None)
 
 
 def _position(process: OrderProcess) -> Position:

@@ -102,6 +102,8 @@ def _most(agent: AgentStatus) -> float:
     return by_rate if capacity is None else min(by_rate, _able(agent) * capacity / max(1, agent.capacity))
 
 
+# `LIMIT 1` has each order looked up by its id. The server expects a hundred queues of any text of JSON, and so more
+# orders than it would look up: it would read all there are.
 _QUEUES = """
     WITH queues AS MATERIALIZED (
         SELECT * FROM json_to_recordset(%(queues)s::json) AS queue (agent text, pace float)
@@ -129,7 +131,9 @@ _QUEUES = """
                min(line.wanted_since + patience.seconds * interval '1 second') AS given_up_at,
                %(now)s + max(line.turn) / line.pace * interval '1 second' AS turn_at
           FROM line
-          JOIN orders_orderprocess AS process ON process.order_id = line.order_id AND process.goal = %(complete)s
+         CROSS JOIN LATERAL (
+               SELECT * FROM orders_orderprocess WHERE order_id = line.order_id AND goal = %(complete)s LIMIT 1
+               ) AS process
           LEFT JOIN patience ON patience.workflow = process.workflow AND patience.version = process.version
                             AND patience.step = split_part(line.step, ':', 1)
          GROUP BY line.agent, line.pace, line.order_id
@@ -137,7 +141,7 @@ _QUEUES = """
         SELECT turns.*, placed.title, placed.total, coalesce(placed.currency, '') AS currency, placed.promised_by,
                coalesce(turn_at, %(now)s + %(ahead)s) AS not_before
           FROM turns
-          LEFT JOIN orders_order AS placed ON placed.id = turns.order_id
+          LEFT JOIN LATERAL (SELECT * FROM orders_order WHERE id = turns.order_id LIMIT 1) AS placed ON true
     ), judged AS (
         SELECT *, coalesce(promised_by <= %(now)s, false) AS is_late,
                coalesce(promised_by > %(now)s AND promised_by < not_before, false) AS is_missed,

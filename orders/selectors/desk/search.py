@@ -34,7 +34,8 @@ from orders.vocabulary import ProcessState
 MOST_LOOKED_UP = 1_000
 """Where counting stops when each order's steps or alert have to be looked up."""
 MOST_EXAMINED = 600
-CHUNK = 200
+FIRST_CHUNK, CHUNK = 100, 200
+"""How many orders are read at a time to work out where they stand. The first are often enough."""
 WHOLE_CHUNK = 1_000
 """How many orders are read at a time when all that match are."""
 NEWEST_STEPS = 400
@@ -64,7 +65,7 @@ def page(
     matches: list[OrderProgress] = []
     examined = 0
     behind = after
-    size = CHUNK if is_worked_out(order_filter) else limit + 1
+    size = max(FIRST_CHUNK, limit + 1) if is_worked_out(order_filter) else limit + 1
     while True:
         chunk = search.read(behind, size)
         examined += len(chunk.processes)
@@ -73,6 +74,7 @@ def page(
         behind = chunk.behind
         if behind is None or len(matches) > limit or len(chunk.processes) < size or examined >= MOST_EXAMINED:
             break
+        size = max(CHUNK, size)
     if len(matches) > limit:
         matches = matches[:limit]
         behind = matches[-1].position

@@ -242,15 +242,18 @@ def _by_terms(text: str, is_name: bool | None = None) -> Sought:
     """The orders of the customers who are known by a term that begins like this: all terms, or only names, or only
     parts of emails. One query."""
     # In the order of their index, because an estimate that many begin like this would make it look at all of them.
-    rows = fetch(
+    ((number, emails),) = fetch(
         f"""
-        SELECT email FROM orders_customerterm
-         WHERE term ~>=~ %(first)s AND term LIKE %(like)s {_TERMS[is_name]} ORDER BY term USING ~<~ LIMIT %(most)s
+        WITH few AS MATERIALIZED (
+             SELECT email FROM orders_customerterm
+              WHERE term ~>=~ %(first)s AND term LIKE %(like)s {_TERMS[is_name]} ORDER BY term USING ~<~
+              LIMIT %(most)s + 1)
+        SELECT count(*), CASE WHEN count(*) <= %(most)s THEN array_agg(DISTINCT email) END FROM few
         """,
-        {"first": text.lower(), "like": _like(text.lower()), "most": MOST_EMAILS + 1},
+        {"first": text.lower(), "like": _like(text.lower()), "most": MOST_EMAILS},
     )
-    if len(rows) <= MOST_EMAILS:
-        return Sought(emails=sorted({email for (email,) in rows}))
+    if number <= MOST_EMAILS:
+        return Sought(emails=emails or [])
     terms = CustomerTerm.objects.filter(term__startswith=text.lower(), email=OuterRef("lower_email"))
     if is_name is not None:
         terms = terms.filter(is_name=is_name)
