@@ -22,7 +22,7 @@ WORK = {
     ActorKind.SUBMISSION.value: "Takes submissions from the queue and inserts the orders.",
     ActorKind.SCHEDULER.value: "Takes orders from step to step.",
     ActorKind.AGENTS.value: "Calls the remote services.",
-    ActorKind.SUPERVISOR.value: "Finds what is overdue. It works in shifts: a new process takes over about every "
+    ActorKind.SUPERVISOR.value: "Finds what is overdue. It works in shifts: the next one takes over about every "
     "minute, so one that has just started is as it should be.",
 }
 _MISSING = {

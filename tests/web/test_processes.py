@@ -54,7 +54,7 @@ def test_while_every_role_has_a_live_process_nothing_is_wrong() -> None:
     text = text_of_page()
     assert text.count("1 alive") == len(ROLES)
     assert "none alive" not in text and "silent" not in text
-    assert "a new process takes over about every minute" in text, "its start is not taken for a crash"
+    assert "the next one takes over about every minute" in text, "its start is not taken for a crash"
 
 
 def test_a_role_without_a_live_process_stands_out_everywhere_and_says_what_to_start() -> None:
