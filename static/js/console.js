@@ -74,7 +74,8 @@
     document.querySelector("[data-row]:hover, [data-row] input:checked, dialog[open]") ||
     !document.getSelection().isCollapsed;
 
-  const clock = (at) => new Date(at).toLocaleTimeString(language, { hourCycle: "h23" });
+  // All times of the console are in UTC, as in its sentences, emails and commands; the menu says so once.
+  const clock = (at) => new Date(at).toLocaleTimeString(language, { hourCycle: "h23", timeZone: "UTC" });
   const set = (element, text) => element.textContent !== text && (element.textContent = text);
 
   function show() {
@@ -274,7 +275,7 @@
 
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "always" });
   const units = [["second", 1, 60], ["minute", 60, 60], ["hour", 3600, 24], ["day", 86400, Infinity]];
-  const exact = { dateStyle: "medium", timeStyle: "long", hourCycle: "h23" };
+  const exact = { dateStyle: "medium", timeStyle: "long", hourCycle: "h23", timeZone: "UTC" };
 
   function tick() {
     for (const time of document.querySelectorAll("time[data-ago]")) {
@@ -291,6 +292,9 @@
     }
     for (const time of document.querySelectorAll("time[data-exact]")) {
       set(time, new Date(time.dateTime).toLocaleString(language, exact));
+    }
+    for (const time of document.querySelectorAll("time[data-now]")) {
+      set(time, clock(Date.now() + skew).slice(0, 5));
     }
     for (const time of document.querySelectorAll("time[data-clock]")) {
       set(time, clock(Date.parse(time.dateTime)));

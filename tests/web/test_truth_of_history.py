@@ -98,7 +98,8 @@ def test_an_outage_that_goes_on_was_last_seen_now_and_counts_itself(olga: Client
     Alert.objects.update(opened_at=ago(900))
     words = text_of(olga.get(page_of(group_of())))
     assert "Last seen now" in words and "0 alerts opened" not in words
-    assert "now" in text_of(olga.get("/console/alerts/"))
+    for url in ("/console/alerts/", "/console/"):
+        assert "still going on" in text_of(olga.get(url))
 
 
 def test_an_outage_that_opens_anew_says_who_owned_the_last_one(olga: Client) -> None:
@@ -174,3 +175,8 @@ def test_a_service_that_works_is_not_called_closed_and_one_that_is_down_says_whe
         assert f"down next try {minute(probe, today=ago(0).date())}" in text_of(olga.get(url))
     Circuit.objects.update(state="half_open")
     assert "being tried" in text_of(olga.get("/console/agents/"))
+
+
+def test_every_page_says_in_which_zone_its_times_are_and_what_time_it_is(olga: Client) -> None:
+    for url in ("/console/", "/console/handover/"):
+        assert re.search(r"All times in UTC, now \d\d:\d\d\b", text_of(olga.get(url)))

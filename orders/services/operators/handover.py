@@ -24,6 +24,13 @@ AGAIN = timedelta(minutes=1)
 """For how long a second click, or a second person, sends nothing more to the same recipient."""
 
 
+NO_ADDRESS = (
+    "Alerts have no email address. Choose an account, or have ALERT_EMAIL set where the product is configured and its "
+    "processes restarted."
+)
+"""What whoever sends to the address of the alerts can do if there is none."""
+
+
 class EmptyHandoverNoteError(SaswebError):
     """Raised when a note has no text."""
 
@@ -88,7 +95,7 @@ def _recipient(to: str) -> tuple[str, str]:
     """The email address, and what is wrong with the choice."""
     if not to:
         address = settings.CONFIG.alert_email
-        return address, "" if address else "Alerts have no email address: ALERT_EMAIL is empty."
+        return address, "" if address else NO_ADDRESS
     user = may_operate().filter(username=to).first()
     if user is None:
         return "", f"The account {to[:60]} is not an operator’s, or is closed."
