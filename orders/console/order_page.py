@@ -186,7 +186,11 @@ def _calls_part(detail: Detail, facts: StepFacts, every_attempt: Sequence[Attemp
     return {
         "attempts": max(0, facts.attempt - (reversals.attempts if reversals else 0)),
         "asked": asked_sentences(
-            calls, agent=facts.agent, step=declared, is_done=facts.outcome == Outcome.DONE
+            calls,
+            agent=facts.agent,
+            key_retention=declared.key_retention if declared else None,
+            can_be_asked=declared is not None and declared.can_be_asked,
+            is_done=facts.outcome == Outcome.DONE,
         ),
         "reversal": reversal_sentence(reversals, is_notice=facts.name in detail.notices),
     }

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from orders.engine.contracts import Step
 from orders.selectors.desk.step_calls import DONE, StepCalls
 from orders.vocabulary import EventKind
 from orders.wording.units import counted
@@ -22,12 +21,25 @@ _BY_AN_ANSWER = DONE | {EventKind.STEP_REFUSED, EventKind.STEP_DECLINED}
 """What the last call was itself answered with."""
 
 
-def asked_sentences(calls: StepCalls | None, *, agent: str, step: Step | None, is_done: bool) -> str:
-    """Says how often a step's service was asked, how these calls ended, and what their key has ensured."""
+def asked_sentences(
+    calls: StepCalls | None, *, agent: str, key_retention: float | None, can_be_asked: bool, is_done: bool
+) -> str:
+    """Says how often a step's service was asked, how these calls ended, and what their key has ensured.
+
+    The service knows a call by its key for `key_retention` seconds; None if that is not known.
+    """
     if calls is None or not agent or not calls.calls:
         return ""
-    asked = f"Asked {_times(calls)}{_endings(calls)}."
-    return " ".join(filter(None, (asked, _effect(calls, agent=agent, step=step, is_done=is_done))))
+    sentence = f"Asked {_times(calls)}{_endings(calls)}."
+    if calls.calls == 1 or key_retention is None or not calls.keys:
+        return sentence
+    if key_retention > (calls.ended - calls.began).total_seconds():
+        return f"{sentence} {_effect(calls, agent=agent, is_done=is_done)}"
+    return (
+        f"{sentence} Before each repeat it was asked whether it was done already."
+        if can_be_asked
+        else sentence
+    )
 
 
 def reversal_sentence(calls: StepCalls | None, *, is_notice: bool = False) -> str:
@@ -67,12 +79,8 @@ def _of(count: int, how: str, calls: StepCalls) -> str:
     return how if count == 1 else f"all {how}"
 
 
-def _effect(calls: StepCalls, *, agent: str, step: Step | None, is_done: bool) -> str:
-    """Why several calls have one effect; empty where that does not follow from their keys."""
-    if calls.calls == 1 or step is None or not calls.keys:
-        return ""
-    if step.key_retention <= (calls.ended - calls.began).total_seconds():
-        return "Before each repeat it was asked whether it was done already." if step.can_be_asked else ""
+def _effect(calls: StepCalls, *, agent: str, is_done: bool) -> str:
+    """Why several calls have one effect."""
     did = "did it only once" if is_done else "does it at most once"
     if len(calls.keys) == 1:
         which = "Both" if calls.calls == 2 else f"All {calls.calls}"

@@ -4,18 +4,13 @@ from typing import Any
 
 import pytest
 
-from orders.engine.contracts import Step
 from orders.selectors.desk.attempts import attempts
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.step_calls import step_calls
 from orders.wording.step_calls import asked_sentences, reversal_sentence
 from tests.unit.timelines import event
 
-KEPT = Step(name="bake", agent="oven", operation="bake", data=lambda _: {}, key_retention=3_600)
-"""A step whose service knows a call by its key for an hour."""
-KEYLESS = Step(
-    name="bake", agent="oven", operation="bake", data=lambda _: {}, key_retention=0, can_be_asked=True
-)
+AN_HOUR = 3_600.0
 LOST = {"code": "timeout", "message": "no answer in time"}
 BUSY = {"code": "http_503", "message": "later", "exchange": {"status": 503}}
 NO = {"error": {"code": "cold", "message": "it is cold"}}
@@ -29,9 +24,12 @@ def failed(seconds: float, attempt: int = 1, **detail: Any) -> EventFacts:
     return event(seconds, "call_failed", attempt, **(detail or LOST))
 
 
-def asked(*events: EventFacts, step: Step | None = KEPT, is_done: bool = True) -> str:
+def asked(*events: EventFacts, retention: float | None = AN_HOUR, is_done: bool = True) -> str:
+    """The sentences about a service that knows a call by its key for so long; without keys, it can be asked."""
     calls = step_calls(attempts(events, []), "bake", compensates=False)
-    return asked_sentences(calls, agent="oven", step=step, is_done=is_done)
+    return asked_sentences(
+        calls, agent="oven", key_retention=retention, can_be_asked=retention == 0.0, is_done=is_done
+    )
 
 
 ONCE = "so oven did it only once."
@@ -111,9 +109,10 @@ def test_a_step_that_is_not_done_promises_no_more_than_its_key_does(
 def test_only_a_key_that_the_service_still_knows_promises_anything() -> None:
     calls = (started(0), event(30, "step_timed_out"), started(4_000, 2), event(4_001, "step_completed", 2))
     twice = "Asked 2 times: 1 without an answer, then done."
-    assert asked(*calls) == asked(*calls, step=None) == twice
+    assert asked(*calls) == asked(*calls, retention=None) == twice
     assert (
-        asked(*calls, step=KEYLESS) == f"{twice} Before each repeat it was asked whether it was done already."
+        asked(*calls, retention=0.0)
+        == f"{twice} Before each repeat it was asked whether it was done already."
     )
     no_key = [started(0, key=""), failed(1), event(3, "step_completed", calls=2)]
     assert asked(*no_key) == twice
@@ -126,12 +125,12 @@ def test_a_call_that_was_found_to_be_done_is_no_other_call() -> None:
         event(2, "inquired", finding="done"),
         event(3, "step_completed", calls=2),
     )
-    assert asked(*events, step=KEYLESS) == "Asked once: without an answer, then found to be done."
+    assert asked(*events, retention=0.0) == "Asked once: without an answer, then found to be done."
 
 
 def test_calls_that_were_not_all_recorded_are_at_least_so_many() -> None:
     events = (started(0), *(failed(n) for n in range(1, 21)), event(25, "step_timed_out"))
-    assert asked(*events, step=None) == "Asked at least 20 times, all without an answer."
+    assert asked(*events, retention=None) == "Asked at least 20 times, all without an answer."
 
 
 def test_the_calls_that_reverse_a_step_are_told_apart() -> None:

@@ -174,8 +174,8 @@ def test_a_cancelled_order_promises_nothing_any_longer(desk: Desk) -> None:
     processed = an_order({}, process_state="processed", finished_at=ago(5))
     Order.objects.filter(pk=processed.pk).update(promised_by=ahead(480))
     words = words_of(desk("viewer").get(f"/console/orders/{processed.pk}/"))
-    kept = r"Promise Done 8 min( \d+ s)? before the time promised, (\w+ \d+, )?\d\d:\d\d UTC Placed"
-    assert re.search(kept, words) and "Promised for" not in words and "Due" not in words
+    promise = r"Promise Done 8 min( \d+ s)? before the time promised, (\w+ \d+, )?\d\d:\d\d UTC Placed"
+    assert re.search(promise, words) and "Promised for" not in words and "Due" not in words
     assert "Due in 8 minutes" in pages["complete"]
     assert "Due in" not in pages["compensate"] and "time promised" not in pages["compensate"]
 

@@ -85,15 +85,15 @@ def attempts(events: Iterable[EventFacts], steps: Sequence[StepFacts]) -> list[A
     last = dict(sorted(by_attempt))
     last |= {step.name: max(step.attempt, last.get(step.name, 0)) for step in steps}
     reversals: Counter[str] = Counter()
-    found = []
+    every_attempt = []
     for (step, number), of in by_attempt.items():
         compensates = any(event.kind == EventKind.COMPENSATION_STARTED for event in of)
         reversals[step] += compensates
         reversal = reversals[step] if compensates else 0
-        found.append(
+        every_attempt.append(
             Attempt(step=step, number=number, events=of, is_last=number == last[step], reversal=reversal)
         )
-    return found
+    return every_attempt
 
 
 def is_folded(event: EventFacts) -> bool:

@@ -82,13 +82,13 @@ def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]
 
 
 def _addresses(fields: Sequence[Field], data: Mapping[str, Any]) -> list[ProfileAddress]:
-    found = []
+    addresses = []
     for field_ in fields:
         value = data.get(field_.name)
         if field_.type is FieldType.ADDRESS and isinstance(value, Mapping):
             parts = [str(value[part.name]) for part in field_.parts if value.get(part.name)]
-            found.append(ProfileAddress(label=field_.label, text=", ".join(parts)))
-    return found
+            addresses.append(ProfileAddress(label=field_.label, text=", ".join(parts)))
+    return addresses
 
 
 def _attribute(stored: str, labels: dict[str, str]) -> ProfileAttribute:
