@@ -126,5 +126,5 @@ def _staying_sentence(step: Staying, fields: Mapping[str, Field]) -> str:
     if step.state == StepStatus.AWAITING:
         return f"{step.step} already waits for its answer{with_}. This edit does not change that."
     if step.state == StepStatus.NOT_STARTED:
-        return f"{step.step} may already have been done{with_}, and is tried again like that."
+        return f"{step.step} may already have been done{with_}, and is tried again with the same values."
     return f"{step.step} is already under way{with_}. This edit does not change that."

@@ -138,7 +138,7 @@ def test_a_cause_whose_snooze_is_over_comes_back_with_one_message(anna: User, al
     group = group_of()
     assert group.snoozed_until is None and group.woken_at is not None
     assert group.woken_why.startswith("anna snoozed it at ") and group.woken_why.endswith(
-        "and the time is over."
+        "and the time is up."
     )
 
 

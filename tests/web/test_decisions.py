@@ -82,7 +82,7 @@ def test_after_its_time_a_decision_is_neither_offered_nor_taken(desk: Desk) -> N
     assert "Decide taste" not in text_of(client.get(at(order)))
     page = client.post(f"{at(order)}steps/taste/decide/", {"choice": "serve"}, follow=True)
     assert "The time for the answer to taste is over." in text_of(page)
-    assert "cannot be chosen any more" in text_of(
+    assert "can no longer be chosen" in text_of(
         client.get(f"{at(order)}steps/taste/decide/confirm/?choice=bin")
     )
     assert "Nothing is waiting for a decision." in text_of(client.get("/console/decisions/"))
@@ -130,7 +130,7 @@ def test_it_is_confirmed_only_while_it_can_be_chosen(desk: Desk) -> None:
     order = a_cake()
     client, url = desk("operator"), f"{at(order)}steps/taste/decide/confirm/"
     for choice in ("serve", "eat", ""):
-        assert "cannot be chosen any more" in text_of(client.get(f"{url}?choice={choice}"))
+        assert "can no longer be chosen" in text_of(client.get(f"{url}?choice={choice}"))
     client.post(f"{at(order)}steps/taste/decide/", {"choice": "serve"})
     late = client.post(f"{url}?choice=bin", {"reason": "burnt", "typed": "39.00"})
     assert late.status_code == 422

@@ -100,7 +100,7 @@ def _wake(group: AlertGroup) -> bool:
     if not has_grown and group.snoozed_until > now:
         return False
     whose = f"{group.snoozed_by[:60]} snoozed it at {_moment(group.snoozed_at)}"
-    why = f"it has grown to {count} open orders" if has_grown else "the time is over"
+    why = f"it has grown to {count} open orders" if has_grown else "the time is up"
     _clear(group, woken_at=now, woken_why=f"{whose}, and {why}.")
     return True
 
