@@ -18,7 +18,7 @@ from orders.selectors.desk.conditions import ANY_STATE, is_worked_out, standings
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.order_rows import OrderProgress
 from orders.selectors.desk.query_fields import NO, YES
-from orders.selectors.desk.sought import Ids, Sought, sought_of
+from orders.selectors.desk.sought import Ids, Sought, all_of_process, sought_of
 from orders.selectors.paging import Position, older_than
 
 FIRST_LOOKED_AT, MOST_LOOKED_AT = 500, 2_500
@@ -131,9 +131,11 @@ class Search:
         orders = orders.filter(*conditions.of_process(self.order_filter, state, self.now, by_age=by_age))
         orders = orders.filter(conditions.not_placed(self.order_filter, self.now, "created_at"))
         orders = orders.filter(conditions.narrowed(self.order_filter))
+        others = [each for each, is_negated in self.sought if each is not but and not is_negated]
+        orders = orders.filter(all_of_process(others))
         for each, is_negated in self.sought:
-            if each is not but:
-                orders = orders.filter(~each.of_process if is_negated else each.of_process)
+            if is_negated:
+                orders = orders.exclude(each.of_process)
         return orders
 
     def read(self, behind: Position | None, size: int) -> "Chunk":
