@@ -114,11 +114,17 @@ class Search:
         if self._few is not None:
             return min(self._number_of_few, most + 1)
         matches = 0
-        for orders in self._by_state(by_age=False):
+        for orders in self._by_state(by_age=False) if self.is_looked_at else self._newest_by_state:
             matches += orders.order_by()[: most + 1 - matches].count()
             if matches > most:
                 break
         return matches
+
+    @cached_property
+    def _newest_by_state(self) -> list[QuerySet[OrderProcess]]:
+        """The orders of each state that a page reads the newest of. To put it together takes longer than to look at
+        some hundred orders."""
+        return self._by_state(by_age=self.is_looked_at)
 
     def _by_state(self, *, by_age: bool) -> list[QuerySet[OrderProcess]]:
         """The orders that match, those of each state. `by_age`: so many of the newest, and no more, are looked at."""
@@ -162,7 +168,7 @@ class Search:
     def _newest(self, behind: Position | None, floor: Position | None, size: int) -> list[OrderProcess]:
         """The newest behind one position, and down to another. One query."""
         of_states = []
-        for orders in self._by_state(by_age=self.is_looked_at):
+        for orders in self._newest_by_state:
             if behind is not None:
                 orders = orders.filter(older_than(behind, time="created_at", order_id="order_id"))
             if floor is not None:
