@@ -18,7 +18,7 @@ from orders.selectors.desk.conditions import ANY_STATE, is_worked_out, standings
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.order_rows import OrderProgress
 from orders.selectors.desk.query_fields import NO, YES
-from orders.selectors.desk.sought import Ids, Sought, sought_of
+from orders.selectors.desk.sought import Ids, Sought, all_of_process, sought_of
 from orders.selectors.paging import Position, older_than
 
 FIRST_LOOKED_AT, MOST_LOOKED_AT = 500, 2_500
@@ -114,11 +114,17 @@ class Search:
         if self._few is not None:
             return min(self._number_of_few, most + 1)
         matches = 0
-        for orders in self._by_state(by_age=False):
+        for orders in self._by_state(by_age=False) if self.is_looked_at else self._newest_by_state:
             matches += orders.order_by()[: most + 1 - matches].count()
             if matches > most:
                 break
         return matches
+
+    @cached_property
+    def _newest_by_state(self) -> list[QuerySet[OrderProcess]]:
+        """The orders of each state that a page reads the newest of. To put it together takes longer than to look at
+        some hundred orders."""
+        return self._by_state(by_age=self.is_looked_at)
 
     def _by_state(self, *, by_age: bool) -> list[QuerySet[OrderProcess]]:
         """The orders that match, those of each state. `by_age`: so many of the newest, and no more, are looked at."""
@@ -131,9 +137,11 @@ class Search:
         orders = orders.filter(*conditions.of_process(self.order_filter, state, self.now, by_age=by_age))
         orders = orders.filter(conditions.not_placed(self.order_filter, self.now, "created_at"))
         orders = orders.filter(conditions.narrowed(self.order_filter))
+        others = [each for each, is_negated in self.sought if each is not but and not is_negated]
+        orders = orders.filter(all_of_process(others))
         for each, is_negated in self.sought:
-            if each is not but:
-                orders = orders.filter(~each.of_process if is_negated else each.of_process)
+            if is_negated:
+                orders = orders.exclude(each.of_process)
         return orders
 
     def read(self, behind: Position | None, size: int) -> "Chunk":
@@ -160,7 +168,7 @@ class Search:
     def _newest(self, behind: Position | None, floor: Position | None, size: int) -> list[OrderProcess]:
         """The newest behind one position, and down to another. One query."""
         of_states = []
-        for orders in self._by_state(by_age=self.is_looked_at):
+        for orders in self._newest_by_state:
             if behind is not None:
                 orders = orders.filter(older_than(behind, time="created_at", order_id="order_id"))
             if floor is not None:

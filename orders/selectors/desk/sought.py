@@ -119,8 +119,7 @@ class Sought:
         """The same as a condition of an `OrderProcess`."""
         condition = Q(order_id__in=self.ids)
         if (of_order := self._of_order) is not None:
-            orders = Order.objects.filter(pk=OuterRef("order_id"))
-            condition |= Q(LookedUp(_with_email(orders).filter(of_order)))
+            condition |= _has_order(of_order)
         if self.skus:
             condition |= Q(
                 LookedUp(OrderLine.objects.filter(order_id=OuterRef("order_id"), sku__in=self.skus))
@@ -134,6 +133,22 @@ class Sought:
         if (of_order := self._of_order) is not None:
             condition |= of_order
         return condition | Q(skus__overlap=self.skus) if self.skus else condition
+
+
+def all_of_process(parts: Iterable[Sought]) -> Q:
+    """All of these as one condition of an `OrderProcess`. What is sought in the columns of its order is looked up
+    together."""
+    condition, of_order = Q(), Q()
+    for each in parts:
+        if each._of_order is not None and not each.ids and not each.skus:
+            of_order &= each._of_order
+        else:
+            condition &= each.of_process
+    return condition & _has_order(of_order) if of_order else condition
+
+
+def _has_order(of_order: Q) -> Q:
+    return Q(LookedUp(_with_email(Order.objects.filter(pk=OuterRef("order_id"))).filter(of_order)))
 
 
 class _AnyOf(Func):
