@@ -88,6 +88,9 @@ def _group_page(
     cause = alert_groups.group_summary(group, now=at)
     query = GroupAlertsForm(request.GET)
     history = alert_groups.group_history(group)
+    resubmitted = resubmissions_part(group_id, now=at)
+    shift = _shift_parts(request, group, cause, at)
+    last = None if resubmitted["under_way"] else shift["earlier"].last
     running = next((action for action in history.actions if action.state in IN_PROGRESS), None)
     return render(
         request,
@@ -95,6 +98,7 @@ def _group_page(
         {
             "group": group,
             "cause": cause,
+            "headline": _headline(group, cause, last, at),
             "cancel_act": cancel_many(cause.open, alerts.group_money_back(cause)) if cause else "",
             "closed": query.shows_closed,
             "of_orders": AlertKind.are_about_orders(group.kind),
@@ -106,9 +110,9 @@ def _group_page(
             "note_form": note_form,
             "saved_note": request.session.pop(SAVED_NOTE, None),
             "waits": waits_part([running.pk] if running else [], now=at),
-            **resubmissions_part(group_id, now=at),
+            **resubmitted,
             **cause_figures([group.pk], now=at, least={group.pk: cause.last_hour if cause else 0}),
-            **_shift_parts(request, group, cause, at),
+            **shift,
         },
         status=status,
     )
@@ -126,11 +130,9 @@ def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> 
     own = runbook_of(group.kind, group.code, group.agent, step=cause.step if cause else "")
     snooze = snooze_of(group, count=cause.open if cause else 0, now=at)
     own_text = own["own_runbook"].text if own["own_runbook"] else ""
-    earlier = earlier_times(group, now=at)
     return {
         "snooze": snooze,
-        "earlier": earlier,
-        "headline": _headline(group, cause, earlier.last, at),
+        "earlier": earlier_times(group, now=at),
         "last_owner": last_owner(group, now=at) if cause else None,
         **_group_forms(request, group, own_text, can_snooze=bool(cause) and not snooze),
         **own,

@@ -105,7 +105,7 @@ BIG = (
 def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Fills, commits and analyses the tables once for all tests here; each test rolls back its changes.
 
-    They are vacuumed, too, as autovacuum would do at some moment: an index alone answers only for pages that it has seen.
+    They are vacuumed, too, as autovacuum would do at some moment: an index answers alone only for pages it has seen.
     """
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:

@@ -135,11 +135,11 @@ def test_a_cause_whose_orders_wait_for_an_agent_that_is_down_is_not_called_over(
     text = text_of(olga.get(f"/console/alerts/{group.pk}/"))
     assert "3 orders were resubmitted by operator:olga" in text
     assert ": 2 wait for kitchen, which is down; 1 is under way." in text
-    assert "It is over when these orders get through." in text and "The last time ended" not in text
+    assert "It is over when these orders get through." in text and "Over since" not in text
     StepState.objects.update(waiting_since=None)
     OrderProcess.objects.update(process_state="processed", finished_at=ago(0))
     text = text_of(olga.get(f"/console/alerts/{group.pk}/"))
-    assert ": all 3 got through." in text and "The last time ended" in text
+    assert ": all 3 got through." in text and "Over since" in text
 
 
 def test_the_resubmission_of_one_order_is_listed_apart_and_says_what_it_waits_for(olga: Client) -> None:

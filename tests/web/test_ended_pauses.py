@@ -90,7 +90,7 @@ def test_page_text_and_api_have_them() -> None:
     page = text_of(reader.get("/console/handover/"))
     assert "capture-payment of fulfil-order: paused by ada from " in page and "ended by ada." in page
     text = reader.get("/console/handover.txt").content.decode()
-    assert "Pauses that ended in this period:" in text
+    assert "Pauses that ended:" in text
     assert f"order {order_id}: paused by ada, " in text and "(she called)" in text
     first = api_client(token_of(person("viewer", "vic"))).get("/api/v1/handover").json()["ended_pauses"][0]
     assert (first["kind"], first["name"]) == ("step", "fulfil-order/capture-payment")

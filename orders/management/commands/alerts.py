@@ -23,6 +23,7 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.snoozes import snooze_of
 from orders.vocabulary import AlertKind
 from orders.wording.alert_words import alert_title
+from orders.wording.endings import resolution_in_words
 from orders.wording.runbooks import advice_of, advise, against_resubmitting, find_runbook
 from orders.wording.units import bounded, counted, duration
 
@@ -139,7 +140,8 @@ def _pattern(group: AlertGroup, width: int) -> str:
 def _closed_lines(alerts: ClosedAlerts | None, width: int) -> list[str]:
     by_resolution = alerts.by_resolution if alerts else {}
     return [
-        _labelled("closed", f"{count:,} {resolution}", width) for resolution, count in by_resolution.items()
+        _labelled("closed", f"{count:,} {resolution_in_words(how, by)}", width)
+        for (how, by), count in by_resolution.items()
     ]
 
 
@@ -219,4 +221,6 @@ def _plain_cause(group: AlertGroup) -> dict[str, Any]:
 
 
 def _resolutions(alerts: ClosedAlerts | None) -> Mapping[str, int]:
-    return alerts.by_resolution if alerts else {}
+    """The output for scripts."""
+    by_resolution = alerts.by_resolution if alerts else {}
+    return {f"{how} by {by}": count for (how, by), count in by_resolution.items()}

@@ -279,7 +279,7 @@ class ClosedAlerts:
     """The closed alerts of a group, `MOST_CLOSED` at most: how many were resolved how, and by whom."""
 
     group: AlertGroup
-    by_resolution: Mapping[str, int]
+    by_resolution: Mapping[tuple[str, str], int]
 
     @property
     def count(self) -> int:
@@ -289,9 +289,9 @@ class ClosedAlerts:
 def closed_alerts(*, most: int = MOST_GROUPS) -> list[ClosedAlerts]:
     """The groups with closed alerts, the most recently opened first, `most` at most. Two queries."""
     groups = {group.pk: group for group in AlertGroup.objects.order_by("-last_at", "-id")[:most]}
-    counts: dict[int, dict[str, int]] = {}
+    counts: dict[int, dict[tuple[str, str], int]] = {}
     for group_id, resolution, by, count in fetch(_CLOSED, [list(groups), MOST_CLOSED]):
-        counts.setdefault(group_id, {})[f"{resolution} by {by}"] = count
+        counts.setdefault(group_id, {})[resolution, by] = count
     return [
         ClosedAlerts(group=group, by_resolution=counts[number])
         for number, group in groups.items()
