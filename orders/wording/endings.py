@@ -8,6 +8,7 @@ from orders.selectors.desk.lately_ended import LatelyEnded
 from orders.vocabulary import ActorKind, AlertKind
 from orders.wording.alert_words import alert_text
 from orders.wording.moments import minute, span
+from orders.wording.order_edits import in_words
 from orders.wording.units import counted, duration, number
 
 MOST_ENDINGS = 4
@@ -74,9 +75,9 @@ def ending_in_words(time: OpenTime) -> str:
     named = endings[:MOST_ENDINGS]
     if len({ending.by for ending in endings}) == 1:
         parts = [f"{number(ending.orders)} {ending.resolution or 'closed'}" for ending in named]
-        text = _whose(_enumeration(parts), named[0].by)
+        text = _whose(in_words(parts), named[0].by)
     else:
-        text = _enumeration(
+        text = in_words(
             [
                 f"{number(ending.orders)} {_whose(ending.resolution or 'closed', ending.by)}"
                 for ending in named
@@ -96,7 +97,3 @@ def _by_people(endings: Sequence[Ending]) -> list[Ending]:
 
 def _whose(what: str, author: str) -> str:
     return f"{what} by {author}" if author else what
-
-
-def _enumeration(parts: Sequence[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"

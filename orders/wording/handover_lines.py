@@ -11,6 +11,7 @@ from orders.selectors.desk.priority_changes import PriorityChange
 from orders.wording.alert_words import worth_in_words
 from orders.wording.endings import ending_in_words
 from orders.wording.moments import minute, span
+from orders.wording.order_edits import in_words
 from orders.wording.state_labels import BULK_KINDS, BULK_STATES, pill_of
 from orders.wording.units import counted, duration, number
 
@@ -115,7 +116,7 @@ def nothing_else(handover: Handover) -> str:
     ]
     if not absent:
         return ""
-    text = f"{', '.join(absent[:-1])} and {absent[-1]}" if absent[:-1] else absent[0]
+    text = in_words(absent)
     return f"{text[:1].upper()}{text[1:]}."
 
 
