@@ -54,18 +54,18 @@ def test_a_list_says_of_an_order_what_all_of_its_steps_say() -> None:
     StepState.objects.bulk_create(steps, batch_size=2_000)
     limits = RetryLimits()
     of_all = steps_of([process.order_id for process in processes], NOON)
-    wanted = {
+    truth = {
         process.order_id: order_standing(
             process_facts(process), of_all[process.order_id], retry_limits=limits, now=NOON
         )
         for process in processes
     }
-    listed = order_progress(processes, retry_limits=limits, now=NOON)
-    assert {order.order_id: order.standing for order in listed} == {
-        order_id: standing for order_id, (standing, _) in wanted.items()
+    rows = order_progress(processes, retry_limits=limits, now=NOON)
+    assert {order.order_id: order.standing for order in rows} == {
+        order_id: standing for order_id, (standing, _) in truth.items()
     }
-    assert {order.order_id: [step.name for step in order.steps] for order in listed} == {
-        order_id: [step.name for step, _ in current] for order_id, (_, current) in wanted.items()
+    assert {order.order_id: [step.name for step in order.steps] for order in rows} == {
+        order_id: [step.name for step, _ in current] for order_id, (_, current) in truth.items()
     }
-    stood = {order.standing.kind for order in listed}
+    stood = {order.standing.kind for order in rows}
     assert stood >= {StandingKind.AGENT, StandingKind.PAUSED, StandingKind.RETRYING, StandingKind.DECISION}

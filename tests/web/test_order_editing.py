@@ -152,7 +152,7 @@ def test_the_page_of_a_failed_reversal_says_so_and_what_settling_it_means(desk: 
     page = desk("admin").get(f"/console/orders/{order.pk}/").content.decode()
     assert "reversal failed" in page and "cancellation failed" not in page
     form = desk("admin").get(f"/console/orders/{order.pk}/steps/create-shipment/settle/").content.decode()
-    assert "was to be reversed, and then done again as the order was edited" in form
+    assert "before the edit has to be reversed and done anew" in form
 
 
 def test_the_orders_page_and_a_failed_step_lead_to_the_form_with_that_steps_fields_first(desk: Desk) -> None:

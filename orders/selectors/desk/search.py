@@ -161,13 +161,15 @@ def _matching_ids(order_filter: OrderFilter, retry_limits: RetryLimits, now: dat
 def rows(
     order_filter: OrderFilter, *, most: int, retry_limits: RetryLimits, now: datetime
 ) -> Iterator[OrderRow]:
-    """All orders that match as rows of a list, newest first, up to `most`; read chunk by chunk."""
+    """All orders that match as rows without attempts, newest first, up to `most`; read chunk by chunk."""
     search = Search(order_filter, now)
     matches = (
         row
         for processes in search.chunks(WHOLE_CHUNK)
         for row in order_rows(
-            search.with_the_standing(order_progress(processes, retry_limits=retry_limits, now=now)), now=now
+            search.with_the_standing(order_progress(processes, retry_limits=retry_limits, now=now)),
+            now=now,
+            counts_attempts=False,  # nobody exports them
         )
     )
     yield from islice(matches, most)
