@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from orders.engine.alerts import close_alerts, open_outage
-from orders.models import Alert, AlertGroup, BulkAction, Circuit, Order, OrderProcess, StepState
+from orders.models import Alert, AlertGroup, BulkAction, Circuit, Event, Order, OrderProcess, StepState
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.order_acts import resubmit
 from tests.support.desk import OLGA, failed_orders
@@ -192,3 +192,23 @@ def test_a_page_that_only_a_post_has_does_not_ask_for_itself_again(olga: Client)
     refused = olga.post(f"{at}compensate/", {"act_anyway": "1"})  # a url that a GET has, too
     assert refused.status_code == 422 and live in refused.content.decode()
     assert live in olga.get(at).content.decode()
+
+
+def test_the_heading_of_a_cause_says_what_failed_and_quotes_what_the_service_answered(olga: Client) -> None:
+    group = refused_orders(2)
+    at, newest = f"/console/alerts/{group.pk}/", Alert.objects.order_by("-pk")[0]
+    text = text_of(olga.get(at))
+    assert "Carrier refused 2 orders" in text and f"carrier: {newest.message}" not in text
+    assert "Message: &lt;script&gt;alert(1)&lt;/script&gt; ( refused )" in text
+    Event.objects.create(
+        order_id=newest.order_id,
+        kind="call_failed",
+        step="create-shipment",
+        attempt=1,
+        actor_kind="scheduler",
+        actor_name="scheduler:1",
+        detail={"code": "refused", "message": newest.message, "exchange": {"status": 422}},
+    )
+    assert "carrier answered &lt;script&gt;alert(1)&lt;/script&gt; ( refused , 422)" in text_of(olga.get(at))
+    Event.objects.update(detail={"code": "no_answer", "message": "", "exchange": {"status": 500}})
+    assert "( refused )" in text_of(olga.get(at))
