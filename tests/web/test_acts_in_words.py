@@ -78,12 +78,23 @@ def test_the_message_says_at_what_time_it_begins_and_counts_down_to_it(desk: Des
     assert message[2] == f"{action.starts_at:%H:%M:%S} UTC"
 
 
+def test_a_bulk_action_is_starting_for_as_long_as_it_can_be_undone(desk: Desk) -> None:
+    client = desk("operator")
+    client.post(f"/console/orders/{in_error().pk}/resubmit/")
+    (action,) = BulkAction.objects.all()
+    at = f"/console/bulk/{action.pk}/"
+    assert "<span>starting</span>" in client.get(at).content.decode()
+    BulkAction.objects.update(starts_at=ago(1))
+    page = client.get(at).content.decode()
+    assert "<span>running</span>" in page and "<span>starting</span>" not in page
+
+
 def test_the_black_button_of_a_cause_is_what_its_runbook_advises(olga: Client) -> None:
     group = refused_orders(2)
     at = f"/console/alerts/{group.pk}/"
     page = olga.get(at).content.decode()
     assert main_buttons(page)[0] == "Edit and resubmit 2 orders…"
-    warning = "Resubmitting alone helps only if carrier accepts the same data now."
+    warning = "Resubmit if carrier was wrong and has fixed it. Edit and resubmit if our data is wrong."
     assert warning in text_of(olga.get(at)) and "Resubmit 2 orders…" in text_of(olga.get(at))
     preview = olga.get(f"/console/bulk/new/?group={group.pk}")
     assert warning in text_of(
@@ -121,7 +132,7 @@ def test_a_cause_that_a_resubmission_helps_against_says_so(olga: Client) -> None
     (group,) = AlertGroup.objects.all()
     answer = olga.get(f"/console/alerts/{group.pk}/")
     assert main_buttons(answer.content.decode())[0] == "Resubmit 2 orders…"
-    assert "helps only if" not in text_of(answer)
+    assert "has fixed it" not in text_of(answer)
 
 
 def test_a_cause_whose_orders_wait_for_an_agent_that_is_down_is_not_called_over(olga: Client) -> None:
