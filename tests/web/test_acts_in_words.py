@@ -209,6 +209,7 @@ def test_the_heading_of_a_cause_says_what_failed_and_quotes_what_the_service_ans
     group = refused_orders(2)
     at, newest = f"/console/alerts/{group.pk}/", Alert.objects.order_by("-pk")[0]
     text = text_of(olga.get(at))
+    assert text.count("Nobody owns it.") == 1
     assert "Carrier refused 2 orders" in text and f"carrier: {newest.message}" not in text
     assert "Message: &lt;script&gt;alert(1)&lt;/script&gt; ( refused )" in text
     Event.objects.create(
