@@ -28,6 +28,7 @@ from orders.console.runbook_parts import runbook_of
 from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.selectors.desk.cause_acts import recent_times
+from orders.selectors.desk.cause_answers import status_of
 from orders.selectors.desk.causes import SHOWN, OpenTime, earlier_times, open_times
 from orders.selectors.desk.inbox import read_inbox
 from orders.selectors.desk.last_owner import last_owner
@@ -37,6 +38,7 @@ from orders.services.operators.alerts import NoSuchGroupError
 from orders.vocabulary import AlertKind, BulkState
 from orders.wording.alert_words import alert_text
 from orders.wording.cancelling import cancel_many
+from orders.wording.cause_headings import failed_heading
 from orders.wording.endings import past_headline
 
 SAVED_NOTE = "saved_note"
@@ -99,6 +101,8 @@ def _group_page(
             "group": group,
             "cause": cause,
             "headline": _headline(group, cause, last, at),
+            "says_what_failed": bool(_what_failed(group, cause)),
+            "http_status": status_of(cause.newest) if cause else None,
             "cancel_act": cancel_many(cause.open, alerts.group_money_back(cause)) if cause else "",
             "closed": query.shows_closed,
             "of_orders": AlertKind.are_about_orders(group.kind),
@@ -122,7 +126,16 @@ def _headline(group: Any, cause: Any, last: OpenTime | None, at: datetime) -> st
     """What the cause is, with the agent that it is about, and when it was if it is over."""
     text = alert_text(group.kind, cause.message if cause else group.pattern)
     named = f"{group.agent}: {text}" if group.agent and group.agent not in text else text
-    return past_headline(named, last, today=at.date()) if last and not cause else named
+    if last and not cause:
+        return past_headline(named, last, today=at.date())
+    return _what_failed(group, cause) or named
+
+
+def _what_failed(group: Any, cause: Any) -> str:
+    """What the cause did to orders; empty if it is about something else."""
+    return failed_heading(
+        kind=group.kind, agent=group.agent, code=group.code, count=cause.open if cause else 0
+    )
 
 
 def _shift_parts(request: HttpRequest, group: Any, cause: Any, at: datetime) -> dict[str, Any]:

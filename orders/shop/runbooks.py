@@ -30,9 +30,10 @@ RUNBOOKS: Mapping[str, Runbook] = {
         todo="Nothing, unless many orders have it. Then compare the checkout’s keys with the gateway’s.",
     ),
     "refused": Runbook(
-        means="The service refused what this order asks for, for good. It did nothing.",
+        means="The service refused what this order asks for. It did nothing.",
         does=IN_ERROR,
-        todo="Ask the service’s operators why. Edit what it refuses and resubmit, or cancel and refund the order.",
+        todo="Ask the service’s operators why. If they were wrong and have fixed it, resubmit. If our data is wrong, "
+        "edit it and resubmit, or cancel and refund the order.",
         advises=Advice.EDIT,
     ),
     "reversed": Runbook(

@@ -69,7 +69,8 @@ def _promises(risk: AtRisk) -> str:
     """How many promises are broken, and how many soon will be."""
     soon = risk.promises - risk.late
     if not risk.late:
-        return f"{_orders_are(soon, more=risk.more)} {_due(risk)}."
+        none = "" if risk.more or soon == 1 else "; none is late yet"
+        return f"{_orders_are(soon, more=risk.more)} {_due(risk)}{none}."
     late = f"{_orders_are(risk.late, more=risk.more)} late"
     if not soon:
         return f"{late}."

@@ -304,7 +304,7 @@ def _of_concern(concern: Concern) -> Card:
 
 
 def _group_link(alerts: OpenAlerts) -> CardLink:
-    return CardLink(label="Open the alert", page="group", group=alerts.group.pk)
+    return CardLink(label="Open the cause", page="group", group=alerts.group.pk)
 
 
 def _waiting(agent: AgentStatus, risk: AtRisk) -> str:

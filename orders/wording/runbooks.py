@@ -67,12 +67,12 @@ ORDERS: Mapping[str, Runbook] = {
     ),
     "not_claimed": Runbook(
         means="No agent host was free to take the request before its complete-by time.",
-        does="The step is tried again with the same key, until the threshold is reached.",
+        does="The step is tried again with the same key, until it has failed too often.",
         todo="Start more processes of the agent or raise its capacity, and check whether its requests pile up.",
     ),
     "no_answer": Runbook(
         means="The step waited for a call to return, or for an answer from outside, and none came in its time.",
-        does="A call is repeated with the same key until the threshold is reached; a wait ends with its remedy.",
+        does="A call is repeated with the same key until it has failed too often. After a wait, the workflow decides.",
         todo="Ask whoever should have answered. " + RESUBMIT,
     ),
 }
@@ -113,7 +113,7 @@ FAMILIES: Mapping[str, Runbook] = {
     ),
     "http_5": Runbook(
         means="The service answered that it has a fault of its own.",
-        does="500, 502, 503 and 504 are tried again with the same key, then it counts as down and the steps wait. "
+        does="500, 502, 503 and 504 are tried again with the same key, then it is taken to be down and the steps wait. "
         "After another 5xx nobody knows whether it was done, so a person must look.",
         todo="Ask the service’s operators. Resubmit what is in Error when it answers again; nothing is done twice.",
     ),
@@ -124,7 +124,7 @@ FAMILIES: Mapping[str, Runbook] = {
     ),
     "smtp_4": Runbook(
         means="The mail server did not take the email this time.",
-        does="It is tried again until the threshold is reached, with growing pauses.",
+        does="It is tried again with growing pauses, until it has failed too often.",
         todo="Look at the mail server’s queue and limits. Resubmit what is in Error when it takes emails again.",
     ),
     "smtp_5": Runbook(
@@ -151,12 +151,11 @@ def find_runbook(*, kind: str, code: str, agent: str) -> Runbook | None:
     return family or BY_KIND.get(kind, None if kind in list(AlertKind) else OF_A_NEWER_RELEASE)
 
 
-REFUSED = "Resubmitting alone helps only if {who} accepts the same data now."
 AGAINST: Mapping[Advice, str] = {
     Advice.RESUBMIT: "",
-    Advice.EDIT: REFUSED,
+    Advice.EDIT: "Resubmit if {who} was wrong and has fixed it. Edit and resubmit if our data is wrong.",
     Advice.SETTLE: "Resubmitting alone does not help: first look up at {who} what was done, and settle the step.",
-    Advice.CANCEL: REFUSED,
+    Advice.CANCEL: "Resubmit only if {who} was wrong and has fixed it.",
 }
 """Why orders are not just resubmitted, by what is advised instead."""
 

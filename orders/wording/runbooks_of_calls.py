@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from orders.business.runbooks import Advice, Runbook
 
-RETRIED = "It is tried again with the same key and growing pauses. If several orders fail, the agent counts as down: "
+RETRIED = (
+    "It is tried again with the same key and growing pauses. If several orders fail, it is taken to be down: "
+)
 WAITS = RETRIED + "new steps wait without counting as failures, and continue when a try succeeds."
 STUCK = "Nothing is sent again, since that could do it twice. The order is in Error and waits for a person."
 BACK = "Orders that are in Error by then can be resubmitted together; nothing is done twice."

@@ -83,7 +83,7 @@ def test_an_operator_is_notified_of_refusals_and_resubmits_with_a_canary(
     # Not fixed yet: the canary fails again, and the action pauses itself.
     page.get_by_role("link", name=f"Resubmit {COUNT} orders…").click()
     assert barriers(page) == []
-    page.get_by_text("Change the waves and the pace").click()
+    page.get_by_text("Change how many at a time").click()
     page.get_by_label("Orders in each wave").fill("1, 0")
     page.get_by_label("Reason").fill("the warehouse says it is back")
     page.get_by_role("button", name=f"Resubmit {COUNT} orders").click()

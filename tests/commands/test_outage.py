@@ -64,7 +64,7 @@ def test_a_cause_that_resubmitting_alone_may_not_mend_says_so_and_what_helps() -
     alert = make_alert(make_order().order_id, code="http_422")
     words = run("alerts").words
     assert (
-        "edit the step and resubmit, or cancel the order. Resubmitting alone helps only if oven accepts"
+        "edit the step and resubmit, or cancel the order. Resubmit if oven was wrong and has fixed it."
         in words
     )
     assert f"To resubmit all as they are, run manage.py resubmit --all --group {alert.group_id}" in words

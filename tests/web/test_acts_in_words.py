@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from orders.engine.alerts import close_alerts, open_outage
-from orders.models import Alert, AlertGroup, BulkAction, Circuit, Order, OrderProcess, StepState
+from orders.models import Alert, AlertGroup, BulkAction, Circuit, Event, Order, OrderProcess, StepState
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.order_acts import resubmit
 from tests.support.desk import OLGA, failed_orders
@@ -78,12 +78,23 @@ def test_the_message_says_at_what_time_it_begins_and_counts_down_to_it(desk: Des
     assert message[2] == f"{action.starts_at:%H:%M:%S} UTC"
 
 
+def test_a_bulk_action_is_starting_for_as_long_as_it_can_be_undone(desk: Desk) -> None:
+    client = desk("operator")
+    client.post(f"/console/orders/{in_error().pk}/resubmit/")
+    (action,) = BulkAction.objects.all()
+    at = f"/console/bulk/{action.pk}/"
+    assert "<span>starting</span>" in client.get(at).content.decode()
+    BulkAction.objects.update(starts_at=ago(1))
+    page = client.get(at).content.decode()
+    assert "<span>running</span>" in page and "<span>starting</span>" not in page
+
+
 def test_the_black_button_of_a_cause_is_what_its_runbook_advises(olga: Client) -> None:
     group = refused_orders(2)
     at = f"/console/alerts/{group.pk}/"
     page = olga.get(at).content.decode()
     assert main_buttons(page)[0] == "Edit and resubmit 2 orders…"
-    warning = "Resubmitting alone helps only if carrier accepts the same data now."
+    warning = "Resubmit if carrier was wrong and has fixed it. Edit and resubmit if our data is wrong."
     assert warning in text_of(olga.get(at)) and "Resubmit 2 orders…" in text_of(olga.get(at))
     preview = olga.get(f"/console/bulk/new/?group={group.pk}")
     assert warning in text_of(
@@ -121,7 +132,7 @@ def test_a_cause_that_a_resubmission_helps_against_says_so(olga: Client) -> None
     (group,) = AlertGroup.objects.all()
     answer = olga.get(f"/console/alerts/{group.pk}/")
     assert main_buttons(answer.content.decode())[0] == "Resubmit 2 orders…"
-    assert "helps only if" not in text_of(answer)
+    assert "has fixed it" not in text_of(answer)
 
 
 def test_a_cause_whose_orders_wait_for_an_agent_that_is_down_is_not_called_over(olga: Client) -> None:
@@ -192,3 +203,24 @@ def test_a_page_that_only_a_post_has_does_not_ask_for_itself_again(olga: Client)
     refused = olga.post(f"{at}compensate/", {"act_anyway": "1"})  # a url that a GET has, too
     assert refused.status_code == 422 and live in refused.content.decode()
     assert live in olga.get(at).content.decode()
+
+
+def test_the_heading_of_a_cause_says_what_failed_and_quotes_what_the_service_answered(olga: Client) -> None:
+    group = refused_orders(2)
+    at, newest = f"/console/alerts/{group.pk}/", Alert.objects.order_by("-pk")[0]
+    text = text_of(olga.get(at))
+    assert text.count("Nobody owns it.") == 1
+    assert "Carrier refused 2 orders" in text and f"carrier: {newest.message}" not in text
+    assert "Message: &lt;script&gt;alert(1)&lt;/script&gt; ( refused )" in text
+    Event.objects.create(
+        order_id=newest.order_id,
+        kind="call_failed",
+        step="create-shipment",
+        attempt=1,
+        actor_kind="scheduler",
+        actor_name="scheduler:1",
+        detail={"code": "refused", "message": newest.message, "exchange": {"status": 422}},
+    )
+    assert "carrier answered &lt;script&gt;alert(1)&lt;/script&gt; ( refused , 422)" in text_of(olga.get(at))
+    Event.objects.update(detail={"code": "no_answer", "message": "", "exchange": {"status": 500}})
+    assert "( refused )" in text_of(olga.get(at))

@@ -55,7 +55,7 @@ def test_an_operator_pauses_a_step_on_the_page_and_resumes_it(desk: Desk) -> Non
 def test_the_form_says_what_is_paused_and_what_goes_on_and_keeps_what_was_typed(desk: Desk) -> None:
     client = desk("operator")
     page = words(client, f"{STEP}pause/")
-    assert "No order of fulfil-order starts create-shipment while it is paused." in page
+    assert "No order of the workflow fulfil-order starts create-shipment while it is paused." in page
     assert "calls under way at carrier, and cancellations." in page
     assert "Every operator can resume it at any time" in page
     refused = client.post(f"{STEP}pause/", {"reason": "", "minutes": "10"})

@@ -49,6 +49,7 @@ class OrderFilterForm(forms.Form):
         required=False,
         choices=_choices(ORDER_STATES),
         widget=select(),
+        help_text="How far it has come: begun, done, failed or cancelled.",
         error_messages={"invalid_choice": "Unknown state %(value)s. Choose one from the list."},
     )
     kind = forms.ChoiceField(
