@@ -20,13 +20,16 @@ OVERLAPS = """
     table => [...table.tBodies[0].rows].flatMap(row => {
         const isShown = cell => cell.textContent.trim() && getComputedStyle(cell).display !== "none";
         const cells = [...row.cells].filter(isShown);
-        const boxes = cells.map(cell => {
+        const boxOf = node => {  // of a text, what an element that clips it does not show is left out
             const range = document.createRange();
-            range.selectNodeContents(cell);
-            return [cell.textContent.trim().slice(0, 40), range.getBoundingClientRect()];
-        });
-        return boxes.flatMap(([name, box], i) => boxes.slice(i + 1)
-            .filter(([, other]) => Math.min(box.right, other.right) - Math.max(box.left, other.left) > 1
+            if (!(node instanceof Element)) range.selectNode(node);
+            return (node instanceof Element ? node : range).getBoundingClientRect();
+        };
+        const boxes = cells.flatMap(cell => [...cell.childNodes, ...cell.querySelectorAll("*")]
+            .map(node => [cell.textContent.trim().slice(0, 40), boxOf(node), cell]).filter(([, box]) => box.width));
+        return boxes.flatMap(([name, box, cell], i) => boxes.slice(i + 1)
+            .filter(([, other, of]) => of !== cell
+                                && Math.min(box.right, other.right) - Math.max(box.left, other.left) > 1
                                 && Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 1)
             .map(([other]) => `${name} / ${other}`));
     })
