@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from orders.models import Alert, BulkItem
+from orders.models import Alert, BulkAction, BulkItem, OrderProcess
+from orders.selectors.desk.order_cause import EDITED_AND_RESUBMITTED
 from orders.services.audit import Actor
 from orders.services.operators import bulk
 from tests.support.factories import ago
@@ -70,3 +71,37 @@ def test_the_last_act_on_an_order_says_what_it_was_and_whose(desk: Desk) -> None
     assert row_of(desk("viewer"), order).endswith("resubmitted by olga")
     BulkItem.objects.update(state="nothing", result="it was not in Error")
     assert row_of(desk("viewer"), order).endswith("resubmitted by olga: it was not in Error")
+
+
+def test_a_row_says_that_its_order_was_edited_before_it_was_tried_again(desk: Desk) -> None:
+    order = in_error()
+    Alert.objects.update(closed_at=ago(5), closed_by="olga", resolution=EDITED_AND_RESUBMITTED)
+    order.process_state, order.finished_at = "processed", ago(1)
+    order.save()
+    assert row_of(desk("viewer"), order).endswith("edited and resubmitted by olga")
+    open_alert(order.pk)
+    Alert.objects.filter(closed_at=None).update(closed_at=ago(2), closed_by="olga", resolution="resubmitted")
+    assert "edited" not in row_of(desk("viewer"), order)
+
+
+def test_a_page_says_what_came_of_the_last_act_only_while_that_is_true(desk: Desk) -> None:
+    order, at = in_error(), "/console/orders/{}/"
+    bulk.resubmit_one(order_id=order.pk, actor=Actor(name="olga"), reason="")
+    BulkAction.objects.update(starts_at=ago(9))
+
+    def said(state: str, result: str, process_state: str) -> str:
+        BulkItem.objects.update(state=state, result=result)
+        finished = None if process_state == "error" else ago(1)
+        goal = "compensate" if process_state == "compensated" else "complete"
+        OrderProcess.objects.update(process_state=process_state, finished_at=finished, goal=goal)
+        page = desk("viewer").get(at.format(order.pk)).content.decode()
+        words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+        return words[words.index("Resubmitted by olga") :][:50]
+
+    assert said("done", "processed", "processed").startswith("Resubmitted by olga: now processed ")
+    assert said("failed", "refused: no", "error").startswith("Resubmitted by olga: refused: no ")
+    assert not said("done", "processed", "compensated").startswith("Resubmitted by olga:")
+    assert not said("failed", "refused: no", "compensated").startswith("Resubmitted by olga:")
+    BulkAction.objects.update(state="undone", ended_at=ago(1))
+    page = desk("viewer").get(at.format(order.pk)).content.decode()
+    assert "Resubmitted by" not in page
