@@ -181,7 +181,7 @@ def _decision_page(request: HttpRequest, order_id: UUID, step: str, form: TypedF
         "step": shown,
         "choice": choice,
         "is_open": choice in [candidate.name for candidate in shown.compensating_choices],
-        "cancel": cancel_words(terms.back),
+        "cancel": cancel_words(terms.back, is_certain=order.is_certain),
         "needs_approval": refund_to_approve(order_id) is not None,
         "form": form,
     }
@@ -260,10 +260,10 @@ def _ask_to_compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> HttpResponse:
-    terms = confirmation(order_id)
+    terms, order = confirmation(order_id), read_anywhere(order_id)
     context = {
-        "console_order": read_anywhere(order_id),
-        "cancel": cancel_words(terms.back),
+        "console_order": order,
+        "cancel": cancel_words(terms.back, is_certain=order.is_certain),
         "needs_approval": refund_to_approve(order_id) is not None,
         "form": form,
     }

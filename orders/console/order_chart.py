@@ -35,11 +35,11 @@ LEGEND = {
     "warn": "no answer",
     "bad": "failed",
     "idle": "reversed",
-    "back": "put off or taken back",
+    "back": "postponed or taken back",
     "wait": "waiting for the next attempt",
     "awaited": "waiting for a person, an event, a time or a later answer",
 }
-"""What each tone means. Those of the waits and of what was put off are patterns, which need no colour."""
+"""What each tone means. Those of the waits and of what was postponed are patterns, which need no colour."""
 
 
 MARKS_APART = 100.0

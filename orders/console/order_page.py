@@ -37,7 +37,7 @@ from orders.wording.events import error_text
 from orders.wording.fixes import fix_in_words
 from orders.wording.order_notes import with_notes
 from orders.wording.state_labels import NO_NOTICE, NOT_NEEDED, NOTICE_SENT, Pill
-from orders.wording.step_calls import asked_sentences, reversal_sentence
+from orders.wording.step_calls import asked_sentences, call_lines, reversal_sentence
 
 EVENTS_SHOWN = 200
 
@@ -178,7 +178,7 @@ def _pill_of_cancelled(detail: Detail, facts: StepFacts) -> Pill | None:
 
 
 def _calls_part(detail: Detail, facts: StepFacts, every_attempt: Sequence[Attempt]) -> dict[str, Any]:
-    """How often the service of a step was asked, and how many of its attempts did not reverse it."""
+    """How often the service of a step was asked, how each call ended, and how many attempts did not reverse it."""
     assert detail.order is not None
     calls = step_calls(every_attempt, facts.name, compensates=False)
     reversals = step_calls(every_attempt, facts.name, compensates=True)
@@ -192,6 +192,7 @@ def _calls_part(detail: Detail, facts: StepFacts, every_attempt: Sequence[Attemp
             can_be_asked=declared is not None and declared.can_be_asked,
             is_done=facts.outcome == Outcome.DONE,
         ),
+        "calls": call_lines(every_attempt, facts.name),
         "reversal": reversal_sentence(reversals, is_notice=facts.name in detail.notices),
     }
 

@@ -23,8 +23,6 @@ from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 from orders.wording.cancelling import WITHOUT_MONEY, cancel_words
 
 UNDER_WAY = "The order is already being cancelled."
-EDITED_AND_RESUBMITTED = "edited and resubmitted"
-"""How the alert of an order is resolved that was corrected before it was tried again."""
 
 
 def resubmit_order(

@@ -15,7 +15,7 @@ ATTEMPTS: Mapping[AttemptOutcome, Pill] = {
     AttemptOutcome.FAILED: Pill("bad", "error", "failed"),
     AttemptOutcome.TIMED_OUT: Pill("warn", "warning", "no answer"),
     AttemptOutcome.RECALLED: Pill("idle", "undo", "taken back"),
-    AttemptOutcome.DEFERRED: Pill("idle", "undo", "put off"),
+    AttemptOutcome.DEFERRED: Pill("idle", "undo", "postponed"),
 }
 """The pill of each outcome."""
 

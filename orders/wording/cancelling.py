@@ -5,7 +5,7 @@ only reserved.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orders.fields.money import Money
 from orders.selectors.desk.money_back import MoneyBack
@@ -17,12 +17,13 @@ from orders.wording.units import counted, english_money
 class CancelWords:
     """`act` is what a button says, `state` what the order is afterwards: "the order is …".
 
-    `then` is a sentence about the money, empty without any.
+    `then` is a sentence about the money, empty without any. `is_certain` says that every step's outcome is known.
     """
 
     act: str
     state: str
     then: str = ""
+    is_certain: bool = False
 
     @property
     def act_on_order(self) -> str:
@@ -35,17 +36,18 @@ REVERSED = {StepStatus.COMPENSATING: "being reversed", StepStatus.COMPENSATED: "
 WITHOUT_MONEY = CancelWords(act="Cancel", state="cancelled")
 
 
-def cancel_words(back: MoneyBack) -> CancelWords:
-    """The words for one order."""
+def cancel_words(back: MoneyBack, *, is_certain: bool = False) -> CancelWords:
+    """The words for one order; with `is_certain`, the outcome of each of its steps is known."""
     if back.is_nothing:
-        return WITHOUT_MONEY
+        return replace(WITHOUT_MONEY, is_certain=is_certain)
     refund, release = sums_in_words(back.charged), sums_in_words(back.held)
     acts = [*([f"refund {refund}"] if refund else []), *([f"release {release}"] if release else [])]
     states = [*([f"{refund} refunded"] if refund else []), *([f"{release} released"] if release else [])]
     return CancelWords(
         act=f"Cancel and {' and '.join(acts)}",
         state=f"cancelled and {' and '.join(states)}",
-        then=_then(back),
+        then=_then(back, is_certain=is_certain),
+        is_certain=is_certain,
     )
 
 
@@ -92,9 +94,10 @@ def _verb(sums: Sequence[Money]) -> tuple[str, str]:
     return ("is", "was") if len(sums) == 1 else ("are", "were")
 
 
-def _then(back: MoneyBack) -> str:
+def _then(back: MoneyBack, *, is_certain: bool) -> str:
     if back.charged:
-        return f"The customer was charged {sums_in_words(back.charged)}, or may have been. The money is refunded."
+        perhaps = "" if is_certain else ", or may have been"
+        return f"The customer was charged {sums_in_words(back.charged)}{perhaps}. The money is refunded."
     are = "is" if len(back.held) == 1 else "are"
     return f"Nothing was charged. The {sums_in_words(back.held)} that {are} held {are} released."
 

@@ -43,7 +43,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_FAILED: "Step {step} failed, and its outcome is unknown{error}",
     EventKind.STEP_TIMED_OUT: "Step {step} got no answer in time (attempt {attempt}){ruling}",
     EventKind.STEP_RECALLED: "Step {step} was taken back before its service was called",
-    EventKind.STEP_DEFERRED: "Step {step} was put off, because its agent was unavailable{cause}",
+    EventKind.STEP_DEFERRED: "Step {step} was postponed, because its agent was unavailable{cause}",
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
     EventKind.STEP_SKIPPED: "Step {step} was skipped{condition}{reason}",
     EventKind.STEP_COMPENSATED: "Step {step} was reversed{calls}",
@@ -186,7 +186,7 @@ def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
 
 
 def _deferral(event: EventFacts) -> str:
-    """Why a step was put off: its remote service asks for time, it fails alone, or its agent is unavailable."""
+    """Why a step was postponed: its remote service asks for time, it fails alone, or its agent is unavailable."""
     cause = event.detail.get("cause")
     if isinstance(cause, Mapping) and cause.get("code") == "paused":
         return "Step {step} was taken back before its agent had begun it, because it was paused"
@@ -194,6 +194,8 @@ def _deferral(event: EventFacts) -> str:
         return "Step {step} waits {wait}, because its remote service asked for that time{cause}"
     if event.detail.get("counts"):
         return "Step {step} failed, although its agent works for other orders, so this counts as a failure{cause}"
+    if isinstance(cause, Mapping) and cause.get("code") == "no_answer":
+        return "Step {step} was postponed, because its service did not answer"
     return SENTENCES[EventKind.STEP_DEFERRED]
 
 

@@ -15,7 +15,7 @@ _STATES: Mapping[str, str] = {
     ProcessState.PROCESSING: "Steps are under way, or wait.",
     ProcessState.PROCESSED: "Every step is completed.",
     ProcessState.ERROR: "It failed. An operator has to decide what to do.",
-    ProcessState.COMPENSATED: "It is cancelled: everything that it did has been reversed.",
+    ProcessState.COMPENSATED: "It is cancelled: everything that can be reversed has been.",
 }
 EXPLANATIONS: Mapping[str, Mapping[str, str]] = {
     "state": {STATE_WORDS.get(state, state): text for state, text in _STATES.items()},

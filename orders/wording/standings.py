@@ -43,7 +43,7 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.DELAY: "It is waiting for a set time. There is nothing for you to do.",
     StandingKind.RUNNING: "It is being processed.",
     StandingKind.SCHEDULER: "It is waiting for a scheduler.",
-    StandingKind.COMPENSATED: "It is cancelled: everything that it did has been reversed.",
+    StandingKind.COMPENSATED: "It is cancelled: everything that can be reversed has been.",
     StandingKind.PROCESSED: "Every step is completed.",
 }
 

@@ -1,9 +1,13 @@
 """How often the service of a step was asked, how that ended, and why it counts once, in plain sentences."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 
-from orders.selectors.desk.step_calls import DONE, StepCalls
+from orders.selectors.desk.attempts import Attempt
+from orders.selectors.desk.history import EventFacts
+from orders.selectors.desk.step_calls import DONE, REFUSED, StepCalls, was_found
 from orders.vocabulary import EventKind
+from orders.wording.events import error_text
 from orders.wording.units import counted
 
 ENDINGS: Mapping[str, str] = {
@@ -19,6 +23,8 @@ ENDINGS: Mapping[str, str] = {
 """How the calls for a step ended. Those that are not here just failed."""
 _BY_AN_ANSWER = DONE | {EventKind.STEP_REFUSED, EventKind.STEP_DECLINED}
 """What the last call was itself answered with."""
+UNANSWERED = frozenset({EventKind.STEP_TIMED_OUT, EventKind.COMPENSATION_TIMED_OUT})
+"""What an attempt ends with whose host has recorded nothing, because it was killed or is unreachable."""
 
 
 def asked_sentences(
@@ -30,7 +36,9 @@ def asked_sentences(
     """
     if calls is None or not agent or not calls.calls:
         return ""
-    sentence = f"Asked {_times(calls)}{_endings(calls)}."
+    several = calls.attempts > 1 and calls.calls != calls.attempts
+    attempts = f" in {calls.attempts} attempts" if several else ""
+    sentence = f"Asked {_times(calls)}{attempts}{_endings(calls)}."
     if calls.calls == 1 or key_retention is None or not calls.keys:
         return sentence
     if key_retention > (calls.ended - calls.began).total_seconds():
@@ -85,4 +93,34 @@ def _effect(calls: StepCalls, *, agent: str, is_done: bool) -> str:
     if len(calls.keys) == 1:
         which = "Both" if calls.calls == 2 else f"All {calls.calls}"
         return f"{which} calls carried the same key, so {agent} {did}."
-    return f"A new key was used only once nothing of an earlier call remained, so {agent} {did}."
+    key = "The second key" if len(calls.keys) == 2 else "Each new key"
+    earlier = "the first call" if calls.calls == 2 else "the earlier calls"
+    return f"{key} was used after nothing of {earlier} was left, so {agent} {did}."
+
+
+def call_lines(every_attempt: Iterable[Attempt], step: str) -> list[tuple[datetime, str]]:
+    """When each recorded call for a step, or for its reversal, ended and how, the first one first."""
+    lines = [
+        (event.at, f"to reverse it: {how}" if attempt.compensates else how)
+        for attempt in every_attempt
+        if attempt.step == step
+        for event, how in _calls_of(attempt)
+    ]
+    return sorted(lines, key=lambda line: line[0])
+
+
+def _calls_of(attempt: Attempt) -> Iterator[tuple[EventFacts, str]]:
+    """The events of an attempt with which a call ended. A refused call has failed too, so it is there already."""
+    for event in attempt.events:
+        if event.kind == EventKind.CALL_FAILED:
+            yield event, error_text(event.detail) or "failed"
+        elif event.kind == EventKind.INQUIRED and event.detail.get("finding") == "done":
+            yield event, "found to be done"
+        elif event.kind in DONE and not was_found(attempt):
+            yield event, ENDINGS[event.kind]
+        elif event.kind == EventKind.AWAITING:
+            yield event, "taken, and the answer comes later"
+        elif event.kind in REFUSED and not attempt.failed_calls:
+            yield event, error_text(event.detail.get("error")) or ENDINGS.get(event.kind, "failed")
+        elif event.kind in UNANSWERED and not attempt.failed_calls:
+            yield event, "no answer"

@@ -9,6 +9,7 @@
   const POLL = 5000; // ms between two polls while there is no stream
   const SILENCE = 20000; // ms without news, or without a page that could be fetched, before the reader is told
   const REFUSED = 15000; // ms until a refused stream is requested again
+  const READ = 5000; // ms for which the result of an act stays at least
   const QUIET = 5000; // ms between announcements to screen readers
 
   const { events, newer, gone } = document.body.dataset;
@@ -141,15 +142,23 @@
   }
 
   function replaceAll(page) {
+    const facts = document.getElementById("facts");
     for (const old of document.querySelectorAll("[data-live][id]")) {
       const fresh = page.getElementById(old.id);
       if (!fresh || isHeld(old)) continue;
       if (old.hasAttribute("data-live-list")) replaceRows(old, fresh);
       else replace(old, fresh);
     }
+    if (facts && !facts.isConnected) dropNews();
     tick();
     announce();
     document.dispatchEvent(new CustomEvent("console:replaced"));
+  }
+
+  // What the last act has announced may have happened, once what the page is about has changed. Bad news stays.
+  function dropNews() {
+    if (performance.now() < READ) return;
+    for (const news of document.querySelectorAll(".toasts .notice:not(.notice--bad, .notice--warn)")) news.remove();
   }
 
   // The reader is typing in it, or has opened a panel in it.

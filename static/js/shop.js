@@ -42,13 +42,20 @@
     window.addEventListener("pageshow", () => button.removeAttribute("disabled")); // when the visitor comes back
   }
 
-  // Good news disappears after a while, but not from under the pointer. Bad news stays.
+  // Good news disappears after a while, but not from under a pointer that was moved there. Where it was when the page
+  // came, or where a finger last was, does not count. Bad news stays.
   for (const toast of document.querySelectorAll(".toasts .notice:not(.notice--bad, .notice--warn)")) {
+    let moves = 0;
+    toast.addEventListener("mousemove", () => { moves += 1; });
     const leave = () => {
-      if (toast.matches(":hover")) setTimeout(leave, SHOWN);
+      if (moves > 1 && toast.matches(":hover")) setTimeout(leave, SHOWN);
       else toast.remove();
     };
     setTimeout(leave, SHOWN);
+  }
+  for (const button of document.querySelectorAll("[data-close-toast]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => button.closest(".notice").remove());
   }
 
   // Keeps relative times up to date, and shows exact times in the reader's own zone.

@@ -106,6 +106,22 @@ def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener
     assert sorted(shop.system.effects(order_id)) == ["authorise", "capture", "create", "reserve"]
 
 
+def test_the_result_of_an_act_never_lies_on_the_open_menu_and_can_be_closed(
+    open_page: Opener, failing: Failing
+) -> None:
+    page = desk_of(open_page, "otto", f"/console/orders/{failing()}/")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("summary", has_text="Priority").click()
+    page.get_by_role("button", name="Set priority").click()
+    result = page.locator("#status .notice")
+    expect(result).to_contain_text("The priority is ")
+    page.locator(".side__button").click()
+    expect(result).to_be_hidden()
+    page.locator(".side__button").click()
+    result.get_by_role("button", name="Close").click()
+    expect(result).to_have_count(0)
+
+
 @pytest.mark.pattern("O2", "F33")
 def test_two_simultaneous_operators_cause_one_effect_and_either_can_undo_it(
     shop: Shop, open_page: Opener, failing: Failing

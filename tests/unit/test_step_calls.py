@@ -7,7 +7,7 @@ import pytest
 from orders.selectors.desk.attempts import attempts
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.step_calls import step_calls
-from orders.wording.step_calls import asked_sentences, reversal_sentence
+from orders.wording.step_calls import asked_sentences, call_lines, reversal_sentence
 from tests.unit.timelines import event
 
 AN_HOUR = 3_600.0
@@ -50,7 +50,7 @@ DONE = event(9, "step_completed")
                 *(started(0), failed(1), event(5, "step_timed_out", ruling="retry")),
                 *(started(6, 2), failed(7, 2, **BUSY), event(8, "step_completed", 2, calls=2)),
             ],
-            "Asked 3 times: 1 without an answer, 1 failed, then done."
+            "Asked 3 times in 2 attempts: 1 without an answer, 1 failed, then done."
             f" All 3 calls carried the same key, {ONCE}",
         ),
         (
@@ -62,12 +62,12 @@ DONE = event(9, "step_completed")
                 *(started(0), failed(1, code="cold", exchange={}), event(1, "step_refused", **NO)),
                 *(started(6, 2, "k/2"), event(7, "step_completed", 2)),
             ],
-            "Asked 2 times: 1 failed, then done. A new key was used only once nothing of an earlier call"
-            f" remained, {ONCE}",
+            "Asked 2 times: 1 failed, then done. The second key was used after nothing of the first call"
+            f" was left, {ONCE}",
         ),
         (
             [started(0), event(5, "step_recalled"), started(6, 2), event(7, "step_completed", 2)],
-            "Asked once: done.",
+            "Asked once in 2 attempts: done.",
         ),
     ],
 )
@@ -146,4 +146,20 @@ def test_the_calls_that_reverse_a_step_are_told_apart() -> None:
     assert reversal_sentence(calls) == "2 calls to reverse it: 1 without an answer, then reversed."
     assert reversal_sentence(calls, is_notice=True) == (
         "2 calls to send the notice of cancellation: 1 without an answer, then sent."
+    )
+
+
+def test_each_call_says_how_it_ended() -> None:
+    events = [
+        *(started(0), failed(1), failed(2), event(3, "step_deferred", calls=2)),
+        *(started(6, 2), failed(7, 2, **BUSY), event(8, "step_completed", 2, calls=2)),
+        *(event(20, "compensation_started", 3), event(30, "compensation_timed_out", 3)),
+    ]
+    lost, busy = "timeout: no answer in time", "http_503: later"
+    lines = [how for _, how in call_lines(attempts(events, []), "bake")]
+    assert lines == [lost, lost, busy, "done", "to reverse it: no answer"]
+    refused = [started(0), failed(1, code="cold", message="it is cold"), event(1, "step_refused", **NO)]
+    assert [how for _, how in call_lines(attempts(refused, []), "bake")] == ["cold: it is cold"]
+    assert asked(*events[:7]).startswith(
+        "Asked 4 times in 2 attempts: 2 without an answer, 1 failed, then done."
     )

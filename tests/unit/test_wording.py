@@ -129,7 +129,11 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         (event("edited", after={"sku": "a", "size": "b"}), "Step bake was edited (sku, size)"),
         (
             event("step_deferred", cause={"code": "no_host", "message": "nobody runs it"}),
-            "Step bake was put off, because its agent was unavailable: no_host: nobody runs it",
+            "Step bake was postponed, because its agent was unavailable: no_host: nobody runs it",
+        ),
+        (
+            event("step_deferred", cause={"code": "no_answer", "message": "no answer within 2.0 s"}),
+            "Step bake was postponed, because its service did not answer",
         ),
         (
             event(

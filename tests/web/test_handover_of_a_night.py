@@ -10,9 +10,10 @@ from orders.engine.alerts import close_alerts, close_outage, open_outage
 from orders.engine.runtime.sql import database_now
 from orders.models import Alert, BulkAction
 from orders.selectors.desk.causes import Ending
+from orders.selectors.desk.order_cause import EDITED_AND_RESUBMITTED
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import order_acts
-from orders.services.order_changes import EDITED_AND_RESUBMITTED, compensate_order, resubmit_order
+from orders.services.order_changes import compensate_order, resubmit_order
 from orders.wording.endings import author_of
 from orders.wording.moments import minute, span
 from tests.support.desk import OLGA, fail, failed_orders

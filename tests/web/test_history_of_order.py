@@ -63,7 +63,10 @@ def test_a_failed_call_shows_its_status_and_headers_without_secrets(desk: Desk) 
 def test_the_row_of_a_step_says_how_often_its_service_was_asked_and_how_that_ended(desk: Desk) -> None:
     words = words_of(desk("viewer").get(f"/console/orders/{two_attempts().pk}/").content.decode())
     first = "Asked 2 times: 1 without an answer, then refused. Both calls carried the same key, so carrier"
-    assert f"{first} does it at most once. 2" in words
+    assert f"{first} does it at most once. no_route" in words, (
+        "the number of attempts does not stand beside it"
+    )
+    assert "no answer" in words[words.index("Calls") : words.index("Request", words.index("Calls"))]
 
 
 def test_moments_have_the_time_of_day_and_those_of_another_day_the_date(desk: Desk) -> None:

@@ -7,6 +7,7 @@ from django.test import Client
 
 from orders.engine.alerts import close_alerts
 from orders.models import Alert
+from orders.selectors.desk.order_cause import EDITED_AND_RESUBMITTED
 from orders.services.operators import bulk
 from tests.support.desk import OLGA, fail, failed_orders, group_of
 from tests.support.factories import ago, make_purchase
@@ -77,6 +78,11 @@ def test_the_page_of_a_cause_lists_the_bulk_actions_on_its_orders_wherever_they_
     assert "3 orders were resubmitted by olga 0 seconds ago" in re.sub(
         r"\d+ seconds?", "0 seconds", text_of(olga.get(page))
     )
+    Alert.objects.filter(order_id=first).update(resolution=EDITED_AND_RESUBMITTED)
+    assert "3 orders were resubmitted, 1 of them edited, by olga" in text_of(olga.get(page))
+    Alert.objects.update(resolution=EDITED_AND_RESUBMITTED)
+    assert "3 orders were edited and resubmitted by olga" in text_of(olga.get(page))
+    Alert.objects.update(resolution="resubmitted")
     Alert.objects.filter(order_id=first).update(closed_at=ago(700))
     answer = olga.get(page)
     assert f'href="/console/bulk/{many.pk}/"' in answer.content.decode()

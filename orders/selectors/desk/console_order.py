@@ -108,6 +108,14 @@ class ConsoleOrder:
         return order.goal == Goal.COMPLETE and bool(order_fields(order.workflow))
 
     @property
+    def is_certain(self) -> bool:
+        """Whether the outcome of each of its steps is known, and none is under way."""
+        under_way = (StepStatus.RUNNING, StepStatus.AWAITING, StepStatus.COMPENSATING)
+        return not any(
+            step.facts.outcome == Outcome.UNKNOWN or step.facts.state in under_way for step in self.steps
+        )
+
+    @property
     def can_pause(self) -> bool:
         """Whether the order goes forward and is not paused yet."""
         order = self.detail.order

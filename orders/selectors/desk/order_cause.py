@@ -1,16 +1,19 @@
 """What is known of the cause of an order's alert: how it was last fixed, by its closed alerts, and its newest note."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orders.engine.runtime.sql import fetch
-from orders.models import AlertGroup, GroupNote
+from orders.models import Alert, AlertGroup, GroupNote
 
 TOGETHER = timedelta(minutes=10)
 """What one person does in the same way within this time is one fix."""
 MOST_READ = 500
 """The closed alerts of a cause that are read, the newest."""
-ACTS = ("resubmitted", "edited and resubmitted", "edited", "skipped", "settled", "paid again")
+EDITED_AND_RESUBMITTED = "edited and resubmitted"
+"""How the alert of an order is resolved that was corrected before it was tried again."""
+ACTS = ("resubmitted", EDITED_AND_RESUBMITTED, "edited", "skipped", "settled", "paid again")
 """The resolutions by which an order goes on. One that was cancelled was not fixed."""
 
 _LAST = """
@@ -52,3 +55,10 @@ def last_fix(group: AlertGroup) -> LastFix | None:
 def newest_note(group: AlertGroup) -> GroupNote | None:
     """The newest note on a cause. One query."""
     return group.notes.order_by("-id").first()
+
+
+def edited_by(alerts: Iterable[Alert]) -> str:
+    """Who closed the last of an order's alerts, if that was by an edit; empty otherwise."""
+    closed = [(alert.closed_at, alert.pk, alert) for alert in alerts if alert.closed_at is not None]
+    last = max(closed)[2] if closed else None
+    return last.closed_by if last is not None and last.resolution == EDITED_AND_RESUBMITTED else ""

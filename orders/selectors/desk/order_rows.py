@@ -12,6 +12,7 @@ from django.db.models import Max, Q
 from orders.engine.rows import StepRow, is_paused
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
 from orders.selectors.archived_orders import Archived
+from orders.selectors.desk.order_cause import edited_by
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
 from orders.selectors.paging import Position
 from orders.vocabulary import FINISHED_STATES, AlertKind, BulkItemState, BulkState, Goal, Outcome, StepStatus
@@ -90,7 +91,7 @@ class OrderRow:
     """An order in a list. `title` is what it is, `total` is in minor units, `group` is the group of its open alert.
 
     `attempts` is the most that a step has needed, 1 if the order is being cancelled or was. `was_in_error` says that it
-    has been in Error before.
+    has been in Error before. `edited_by` is who last had it tried again, if with an edit; empty otherwise.
     """
 
     order: OrderProgress
@@ -105,6 +106,7 @@ class OrderRow:
     placed_at: datetime
     attempts: int = 1
     was_in_error: bool = False
+    edited_by: str = ""
     is_archived: bool = False
 
     @property
@@ -218,6 +220,7 @@ def _row(
         placed_at=placed.placed_at if placed else progress.created_at,
         attempts=attempts,
         was_in_error=any(each is not alert and each.kind != AlertKind.SET_ASIDE for each in alerts),
+        edited_by=edited_by(alerts),
     )
 
 

@@ -33,7 +33,8 @@ _OF_GROUP = f"""
     ), acted AS (
         SELECT DISTINCT ON (order_id) * FROM newest WHERE order_id IS NOT NULL ORDER BY order_id, closed_at DESC
     ), {_WAITS}
-    SELECT acted.closed_by, p.process_state, waits.agent, min(acted.closed_at), max(acted.closed_at), count(*)
+    SELECT acted.closed_by, p.process_state, waits.agent, min(acted.closed_at), max(acted.closed_at), count(*),
+           count(*) FILTER (WHERE acted.resolution <> 'resubmitted')
       FROM acted
       JOIN orders_orderprocess AS p ON p.order_id = acted.order_id
       LEFT JOIN waits ON waits.order_id = acted.order_id
@@ -61,7 +62,8 @@ class Resubmission:
     """What has become of the orders of a cause that somebody resubmitted, the first at `first_at` and the last `at`
     that time.
 
-    `waiting` are those that wait for an agent, by its name, and `running` are the others that have not ended.
+    `waiting` are those that wait for an agent, by its name, and `running` are the others that have not ended. `edited`
+    of all of them were edited first.
     """
 
     by: str
@@ -72,6 +74,7 @@ class Resubmission:
     processed: int = 0
     cancelled: int = 0
     failed: int = 0
+    edited: int = 0
 
     @property
     def under_way(self) -> int:
@@ -95,11 +98,13 @@ def resubmissions_of(group_id: int, *, now: datetime) -> list[Resubmission]:
     return [_resubmission(by, [row[1:] for row in rows if row[0] == by]) for by in people]
 
 
-def _resubmission(by: str, rows: Sequence[tuple[str, str | None, datetime, datetime, int]]) -> Resubmission:
+def _resubmission(
+    by: str, rows: Sequence[tuple[str, str | None, datetime, datetime, int, int]]
+) -> Resubmission:
     ended = {ProcessState.PROCESSED: 0, ProcessState.COMPENSATED: 0, ProcessState.ERROR: 0}
     waiting: dict[str, int] = {}
     running = 0
-    for state, agent, _, _, count in rows:
+    for state, agent, _, _, count, _ in rows:
         if state in ended:
             ended[ProcessState(state)] += count
         elif agent:
@@ -115,6 +120,7 @@ def _resubmission(by: str, rows: Sequence[tuple[str, str | None, datetime, datet
         processed=ended[ProcessState.PROCESSED],
         cancelled=ended[ProcessState.COMPENSATED],
         failed=ended[ProcessState.ERROR],
+        edited=sum(row[5] for row in rows),
     )
 
 

@@ -68,7 +68,7 @@ def step_calls(every_attempt: Iterable[Attempt], step: str, *, compensates: bool
         failed=sum(each[1] for each in counts),
         done=sum(each[2] for each in counts),
         last=_last(of_step[-1]),
-        was_found=_was_found(of_step[-1]),
+        was_found=was_found(of_step[-1]),
         is_least=any(len(each.failed_calls) >= NOTES_KEPT and not _said(each.events) for each in of_step),
         keys=frozenset(each.key for each in of_step if each.key),
         began=of_step[0].began,
@@ -88,7 +88,7 @@ def _count(attempt: Attempt) -> tuple[int, int, int]:
     failed = len(attempt.failed_calls) - unanswered
     kinds = [event.kind for event in attempt.events]
     done = 0
-    if _was_found(attempt):
+    if was_found(attempt):
         unanswered = max(unanswered, 1 - failed)  # a host that was killed has recorded none
     elif any(kind in DONE for kind in kinds):
         done = 1
@@ -102,7 +102,7 @@ def _count(attempt: Attempt) -> tuple[int, int, int]:
     return unanswered, failed, done
 
 
-def _was_found(attempt: Attempt) -> bool:
+def was_found(attempt: Attempt) -> bool:
     """Whether the service was asked what had become of a call, and said that it was done."""
     return any(e.kind == EventKind.INQUIRED and e.detail.get("finding") == "done" for e in attempt.events)
 

@@ -24,7 +24,7 @@ class AttemptOutcome(StrEnum):
     FAILED = "failed"
     TIMED_OUT = "timed out"
     RECALLED = "taken back"
-    DEFERRED = "put off"
+    DEFERRED = "postponed"
 
 
 OUTCOMES: Mapping[str, AttemptOutcome] = {

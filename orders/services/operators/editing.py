@@ -15,6 +15,7 @@ from orders.business.order_edits import CannotEditError, Following, UnreadableDa
 from orders.engine import state_store
 from orders.engine.branches import is_item
 from orders.engine.rows import ProcessRow, StepRow
+from orders.selectors.desk.order_cause import EDITED_AND_RESUBMITTED
 from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
@@ -28,7 +29,7 @@ from orders.services.operators.acts import (
     state_in_words,
 )
 from orders.services.operators.order_editing import GOES_ON, NotEditableError, read_stored, try_again, write
-from orders.services.order_changes import EDITED_AND_RESUBMITTED, resubmit_order
+from orders.services.order_changes import resubmit_order
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
 __all__ = ["Field", "FieldType", "NotEditableError", "edit_and_resubmit", "editable_fields"]

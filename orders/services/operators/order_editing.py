@@ -26,11 +26,12 @@ from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.models import Order, OrderProcess, StepState
+from orders.selectors.desk.order_cause import EDITED_AND_RESUBMITTED
 from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.edited_orders import write_edit
 from orders.services.operators.acts import Values, act_on, add_event, already, done, refused
-from orders.services.order_changes import EDITED_AND_RESUBMITTED, resubmit_order
+from orders.services.order_changes import resubmit_order
 from orders.services.order_lock import NoSuchOrderError, release_order, reset_step, reversal_detail
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.wording.order_edits import in_words, reversal_sentences, staying_sentences
