@@ -111,7 +111,7 @@ def _work(handover: Handover) -> Iterator[list[str]]:
     yield _section("Agents paused, forced or limited", [_agent(agent, today) for agent in handover.agents])
     yield _section("Paused now", pause_lines(handover.pauses))
     yield _section("Pauses that ended", ended_pause_lines(handover.ended_pauses, today=today))
-    yield _waiting(handover.waiting)
+    yield _waiting(handover.waiting, but="nothing but what is open now" if handover.open else "nothing")
     yield [text] if (text := nothing_else(handover)) else []
 
 
@@ -120,9 +120,9 @@ def _agent(agent: HeldAgent, today: date) -> str:
     return f"{agent.name}: {agent.state} by {agent.by or 'nobody named'}{until}{_why(agent.reason)}"
 
 
-def _waiting(waiting: Waiting) -> list[str]:
+def _waiting(waiting: Waiting, *, but: str) -> list[str]:
     if waiting.is_empty:
-        return ["Waiting for people: nothing"]
+        return [f"Waiting for people: {but}"]
     they_were = "it was" if waiting.to_settle == 1 else "they were"
     parts = [
         (waiting.decisions, "decision", "", "", []),
