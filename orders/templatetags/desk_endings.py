@@ -2,6 +2,7 @@
 
 {{ time|ending }}           "2 resubmitted and 1 cancelled by olga", "the remote service answers again"
 {{ resolution|resolved }}   "resubmitted by olga", of the alert of a cause that was closed last
+{{ alert|closing }}         the same of any alert
 {{ cause|over:now }}        "Carrier was down from 13:02 to 13:10 (8 min). 9 orders waited."
 """
 
@@ -9,6 +10,7 @@ from datetime import datetime
 
 from django import template
 
+from orders.models import Alert
 from orders.selectors.desk.alert_groups import Resolution
 from orders.selectors.desk.causes import OpenTime
 from orders.selectors.desk.lately_ended import LatelyEnded
@@ -27,6 +29,12 @@ def ending(time: OpenTime) -> str:
 def resolved(resolution: Resolution) -> str:
     """How an alert was resolved, and by whom if that was a person."""
     return resolution_in_words(resolution.how, resolution.by)
+
+
+@register.filter
+def closing(alert: Alert) -> str:
+    """How an alert was resolved, and by whom if that was a person."""
+    return resolution_in_words(alert.resolution, alert.closed_by)
 
 
 @register.filter

@@ -88,10 +88,57 @@ def test_a_cause_that_is_over_is_headed_with_when_it_was(olga: Client) -> None:
     Alert.objects.update(opened_at=began, closed_at=began + timedelta(minutes=8))
     lasted = span(began, began + timedelta(minutes=8), today=ago(0).date())
     page = olga.get(page_of(group_of())).content.decode()
-    (heading,) = re.findall(r"<h1>\s*(.*?)\s*</h1>", page, re.DOTALL)
+    (heading,) = re.findall(r"<h1>\s*<span[^>]*>(.*?)</span>\s*</h1>", page, re.DOTALL)
     assert heading == f"Van was down from {lasted}"
     words = text_of(olga.get(page_of(group_of())))
     assert f"It was open once in the last 30 days, from {lasted} (8 min): the remote service answers" in words
+
+
+def test_the_page_of_an_outage_becomes_that_of_one_that_is_over_part_by_part(olga: Client) -> None:
+    def parts() -> dict[str, str]:
+        page = olga.get(page_of(group_of())).content.decode()
+        found = re.split(r'id="([\w-]+)" data-live(?: data-live-list)?>', page)
+        return dict(zip(found[1::2], found[2::2], strict=True))
+
+    open_outage("van", code="http_503", message="van does not answer")
+    before = parts()
+    assert "van does not answer" in before["cause-heading"] and "Acknowledge" in before["cause-acts"]
+    assert "Take it" in before["owner-now"] and 'id="owner-part" data-live>' in text_with_tags(olga)
+    close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+    after = parts()
+    assert after.keys() == before.keys()
+    assert "Van was down from " in after["cause-heading"] and "Acknowledge" not in after["cause-acts"]
+    assert "Take it" not in after["owner-now"] and "It was open once" in after["earlier"]
+    assert "data-live-list" not in text_with_tags(olga)
+
+
+def text_with_tags(olga: Client) -> str:
+    return olga.get(page_of(group_of())).content.decode()
+
+
+def test_an_outage_that_is_over_names_the_orders_that_waited(olga: Client) -> None:
+    open_outage("van", code="http_503", message="van does not answer")
+    an_order_waits(since=1_790)
+    close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+    Alert.objects.update(opened_at=ago(1_800), closed_at=ago(1_200))
+    order_id = StepState.objects.values_list("process_id", flat=True).distinct().get()
+    for part in ("", "history/"):
+        page = olga.get(page_of(group_of(), part)).content.decode()
+        assert f'href="/console/orders/{order_id}/"' in page and "The order that waited:" in page
+    closed = olga.get(page_of(group_of(), "?show=closed"))
+    assert "the remote service answers again, " in text_of(closed) and "circuit breaker" not in text_of(
+        closed
+    )
+    assert 'href="?show=closed#orders-of"' in closed.content.decode()
+
+
+def test_a_hand_over_with_failed_orders_does_not_say_that_nothing_waits(olga: Client) -> None:
+    failed_orders(3)
+    assert "Nothing but what is open now." in text_of(olga.get("/console/handover/"))
+    assert (
+        "Waiting for people: nothing but what is open now"
+        in olga.get("/console/handover.txt").content.decode()
+    )
 
 
 def test_an_outage_that_goes_on_was_last_seen_now_and_counts_itself(olga: Client) -> None:
@@ -160,7 +207,11 @@ def test_the_overview_lists_what_ended_lately_and_nothing_that_goes_on(olga: Cli
         Alert.objects.filter(code=code).update(opened_at=ago(10 * 3_600), closed_at=at)
     count, ended = lately_ended(now=ago(0))
     assert count == 3
-    assert [(cause.code, cause.orders) for cause in ended] == [("refused", 2), ("http_503", 1), ("refused", 1)]
+    assert [(cause.code, cause.orders) for cause in ended] == [
+        ("refused", 2),
+        ("http_503", 1),
+        ("refused", 1),
+    ]
     page = text_of(olga.get("/console/"))
     today = ago(0).date()
     down = f"Van was down from {span(ended[1].began_at, ended[1].ended_at, today=today)} (10 min). 1 order waited."
