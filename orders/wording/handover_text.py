@@ -17,6 +17,7 @@ from orders.selectors.desk.handover import (
 )
 from orders.selectors.desk.held_agents import HeldAgent
 from orders.wording.alert_words import alert_title
+from orders.wording.endings import what_was
 from orders.wording.handover_lines import bulk_line, ended_lines, nothing_else, open_line, priority_line
 from orders.wording.moments import minute
 from orders.wording.pauses import ended_pause_lines, pause_lines
@@ -180,7 +181,8 @@ def _section(title: str, lines: Sequence[str], nothing: str = "") -> list[str]:
 def _name(cause: OpenAlerts | EndedCause | CauseNote) -> str:
     group = cause.group
     where = f"{group.agent}: " if group.agent else ""
-    return f"{alert_title(group.kind, group.code)} – {where}{group.code} ({group.pattern})"
+    text = what_was(group) if isinstance(cause, EndedCause) else group.pattern
+    return f"{alert_title(group.kind, group.code)} – {where}{group.code} ({text})"
 
 
 def _indented(text: str, *, by: int = 2) -> str:

@@ -132,6 +132,14 @@ def test_an_outage_that_is_over_names_the_orders_that_waited(olga: Client) -> No
     assert 'href="?show=closed#orders-of"' in closed.content.decode()
 
 
+def test_a_hand_over_heads_an_outage_that_is_over_in_the_past_tense(olga: Client) -> None:
+    open_outage("van", code="http_503", message="van does not answer")
+    assert "van does not answer" in text_of(olga.get("/console/handover/"))
+    close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+    page = text_of(olga.get("/console/handover/"))
+    assert "Van was down" in page and "van does not answer" not in page
+
+
 def test_a_hand_over_with_failed_orders_does_not_say_that_nothing_waits(olga: Client) -> None:
     failed_orders(3)
     assert "Nothing but what is open now." in text_of(olga.get("/console/handover/"))
