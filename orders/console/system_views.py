@@ -25,6 +25,7 @@ def show_overview(request: HttpRequest) -> HttpResponse:
     figures = overview(now=status.now)
     agents = agent_statuses(now=status.now)
     supervisor = supervisor_status(now=status.now)
+    ended_count, ended = lately_ended(now=status.now)
     return render(
         request,
         "console/overview/page.html",
@@ -41,7 +42,8 @@ def show_overview(request: HttpRequest) -> HttpResponse:
             "most_a_day": MOST_A_DAY,
             **order_figures(request, now=status.now),
             "handover_note": latest_note(now=status.now),
-            "ended": lately_ended(now=status.now),
+            "ended": ended,
+            "ended_count": ended_count,
             "ended_hours": HOURS,
         },
     )

@@ -2,6 +2,8 @@
 
 {{ time|ending }}           "2 resubmitted and 1 cancelled by olga", "the remote service answers again"
 {{ resolution|resolved }}   "resubmitted by olga", of the alert of a cause that was closed last
+{{ alert|closing }}         the same of any alert
+{{ group|over_name }}        "Carrier was down"
 {{ cause|over:now }}        "Carrier was down from 13:02 to 13:10 (8 min). 9 orders waited."
 """
 
@@ -9,10 +11,11 @@ from datetime import datetime
 
 from django import template
 
+from orders.models import Alert, AlertGroup
 from orders.selectors.desk.alert_groups import Resolution
 from orders.selectors.desk.causes import OpenTime
 from orders.selectors.desk.lately_ended import LatelyEnded
-from orders.wording.endings import ending_in_words, over_in_words, resolution_in_words
+from orders.wording.endings import ending_in_words, over_in_words, resolution_in_words, what_was
 
 register = template.Library()
 
@@ -27,6 +30,18 @@ def ending(time: OpenTime) -> str:
 def resolved(resolution: Resolution) -> str:
     """How an alert was resolved, and by whom if that was a person."""
     return resolution_in_words(resolution.how, resolution.by)
+
+
+@register.filter
+def closing(alert: Alert) -> str:
+    """How an alert was resolved, and by whom if that was a person."""
+    return resolution_in_words(alert.resolution, alert.closed_by)
+
+
+@register.filter
+def over_name(group: AlertGroup) -> str:
+    """A cause that is over, as a heading."""
+    return what_was(group)
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
+from orders.models import AlertGroup
 from orders.selectors.desk.causes import Ending, OpenTime
 from orders.selectors.desk.lately_ended import LatelyEnded
 from orders.vocabulary import ActorKind, AlertKind
@@ -53,6 +54,11 @@ def over_in_words(cause: LatelyEnded, *, today: date) -> str:
     if AlertKind.are_about_orders(cause.kind):
         return f"{orders} failed{where} {lasted}: {alert_text(cause.kind, cause.pattern)}"[:MOST_SHOWN]
     return f"{cause.pattern[:1].upper()}{cause.pattern[1:]}, {lasted}"[:MOST_SHOWN]
+
+
+def what_was(group: AlertGroup) -> str:
+    """A cause that is over, as a heading: "Carrier was down"; what it said itself if it was not about an agent."""
+    return _what_was(group.kind, group.agent, group.code) or alert_text(group.kind, group.pattern)
 
 
 def _what_was(kind: str, agent: str, code: str) -> str:

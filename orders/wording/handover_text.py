@@ -17,6 +17,7 @@ from orders.selectors.desk.handover import (
 )
 from orders.selectors.desk.held_agents import HeldAgent
 from orders.wording.alert_words import alert_title
+from orders.wording.endings import what_was
 from orders.wording.handover_lines import bulk_line, ended_lines, nothing_else, open_line, priority_line
 from orders.wording.moments import minute
 from orders.wording.pauses import ended_pause_lines, pause_lines
@@ -111,7 +112,7 @@ def _work(handover: Handover) -> Iterator[list[str]]:
     yield _section("Agents paused, forced or limited", [_agent(agent, today) for agent in handover.agents])
     yield _section("Paused now", pause_lines(handover.pauses))
     yield _section("Pauses that ended", ended_pause_lines(handover.ended_pauses, today=today))
-    yield _waiting(handover.waiting)
+    yield _waiting(handover.waiting, but="nothing but what is open now" if handover.open else "nothing")
     yield [text] if (text := nothing_else(handover)) else []
 
 
@@ -120,9 +121,9 @@ def _agent(agent: HeldAgent, today: date) -> str:
     return f"{agent.name}: {agent.state} by {agent.by or 'nobody named'}{until}{_why(agent.reason)}"
 
 
-def _waiting(waiting: Waiting) -> list[str]:
+def _waiting(waiting: Waiting, *, but: str) -> list[str]:
     if waiting.is_empty:
-        return ["Waiting for people: nothing"]
+        return [f"Waiting for people: {but}"]
     they_were = "it was" if waiting.to_settle == 1 else "they were"
     parts = [
         (waiting.decisions, "decision", "", "", []),
@@ -180,7 +181,8 @@ def _section(title: str, lines: Sequence[str], nothing: str = "") -> list[str]:
 def _name(cause: OpenAlerts | EndedCause | CauseNote) -> str:
     group = cause.group
     where = f"{group.agent}: " if group.agent else ""
-    return f"{alert_title(group.kind, group.code)} – {where}{group.code} ({group.pattern})"
+    text = what_was(group) if isinstance(cause, EndedCause) else group.pattern
+    return f"{alert_title(group.kind, group.code)} – {where}{group.code} ({text})"
 
 
 def _indented(text: str, *, by: int = 2) -> str:

@@ -8,10 +8,11 @@ from django.test import Client
 
 from orders.engine.alerts import NewAlert, close_alerts, close_outage, open_alerts, open_outage
 from orders.models import AgentInstance, Alert, AlertGroup, Circuit, LeaderLease, StepState
+from orders.selectors.desk.causes import open_times
 from orders.selectors.desk.lately_ended import lately_ended
 from orders.services.operators import causes
 from orders.wording.moments import minute, span
-from tests.support.desk import OLGA, failed_orders, group_of
+from tests.support.desk import OLGA, fail, failed_orders, group_of
 from tests.support.factories import ago, ahead, make_alert, make_order, make_purchase
 from tests.support.people import person, signed_in
 from tests.web.test_console_alerts import text_of
@@ -87,10 +88,65 @@ def test_a_cause_that_is_over_is_headed_with_when_it_was(olga: Client) -> None:
     Alert.objects.update(opened_at=began, closed_at=began + timedelta(minutes=8))
     lasted = span(began, began + timedelta(minutes=8), today=ago(0).date())
     page = olga.get(page_of(group_of())).content.decode()
-    (heading,) = re.findall(r"<h1>\s*(.*?)\s*</h1>", page, re.DOTALL)
+    (heading,) = re.findall(r"<h1>\s*<span[^>]*>(.*?)</span>\s*</h1>", page, re.DOTALL)
     assert heading == f"Van was down from {lasted}"
     words = text_of(olga.get(page_of(group_of())))
     assert f"It was open once in the last 30 days, from {lasted} (8 min): the remote service answers" in words
+
+
+def test_the_page_of_an_outage_becomes_that_of_one_that_is_over_part_by_part(olga: Client) -> None:
+    def parts() -> dict[str, str]:
+        page = olga.get(page_of(group_of())).content.decode()
+        found = re.split(r'id="([\w-]+)" data-live(?: data-live-list)?>', page)
+        return dict(zip(found[1::2], found[2::2], strict=True))
+
+    open_outage("van", code="http_503", message="van does not answer")
+    before = parts()
+    assert "van does not answer" in before["cause-heading"] and "Acknowledge" in before["cause-acts"]
+    assert "Take it" in before["owner-now"] and 'id="owner-part" data-live>' in text_with_tags(olga)
+    close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+    after = parts()
+    assert after.keys() == before.keys()
+    assert "Van was down from " in after["cause-heading"] and "Acknowledge" not in after["cause-acts"]
+    assert "Take it" not in after["owner-now"] and "It was open once" in after["earlier"]
+    assert "data-live-list" not in text_with_tags(olga)
+
+
+def text_with_tags(olga: Client) -> str:
+    return olga.get(page_of(group_of())).content.decode()
+
+
+def test_an_outage_that_is_over_names_the_orders_that_waited(olga: Client) -> None:
+    open_outage("van", code="http_503", message="van does not answer")
+    an_order_waits(since=1_790)
+    close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+    Alert.objects.update(opened_at=ago(1_800), closed_at=ago(1_200))
+    order_id = StepState.objects.values_list("process_id", flat=True).distinct().get()
+    for part in ("", "history/"):
+        page = olga.get(page_of(group_of(), part)).content.decode()
+        assert f'href="/console/orders/{order_id}/"' in page and "The order that waited:" in page
+    closed = olga.get(page_of(group_of(), "?show=closed"))
+    assert "the remote service answers again, " in text_of(closed) and "circuit breaker" not in text_of(
+        closed
+    )
+    assert 'href="?show=closed#orders-of"' in closed.content.decode()
+
+
+def test_a_hand_over_heads_an_outage_that_is_over_in_the_past_tense(olga: Client) -> None:
+    open_outage("van", code="http_503", message="van does not answer")
+    assert "van does not answer" in text_of(olga.get("/console/handover/"))
+    close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+    page = text_of(olga.get("/console/handover/"))
+    assert "Van was down" in page and "van does not answer" not in page
+
+
+def test_a_hand_over_with_failed_orders_does_not_say_that_nothing_waits(olga: Client) -> None:
+    failed_orders(3)
+    assert "Nothing but what is open now." in text_of(olga.get("/console/handover/"))
+    assert (
+        "Waiting for people: nothing but what is open now"
+        in olga.get("/console/handover.txt").content.decode()
+    )
 
 
 def test_an_outage_that_goes_on_was_last_seen_now_and_counts_itself(olga: Client) -> None:
@@ -157,12 +213,46 @@ def test_the_overview_lists_what_ended_lately_and_nothing_that_goes_on(olga: Cli
         failed_orders(1, code=code)
         at = None if closed is None else ago(closed)
         Alert.objects.filter(code=code).update(opened_at=ago(10 * 3_600), closed_at=at)
-    ended = lately_ended(now=ago(0))
-    assert [(cause.code, cause.orders) for cause in ended] == [("refused", 2), ("http_503", 1)]
+    count, ended = lately_ended(now=ago(0))
+    assert count == 3
+    assert [(cause.code, cause.orders) for cause in ended] == [
+        ("refused", 2),
+        ("http_503", 1),
+        ("refused", 1),
+    ]
     page = text_of(olga.get("/console/"))
     today = ago(0).date()
     down = f"Van was down from {span(ended[1].began_at, ended[1].ended_at, today=today)} (10 min). 1 order waited."
     assert down in page and "2 orders failed at kitchen from " in page and "Everything is working" not in page
+
+
+def test_each_ended_time_is_counted_also_of_a_cause_that_is_open_again(olga: Client) -> None:
+    for began in (6_000, 5_000, 4_000, 3_000, 2_000, 1_000):
+        open_outage("van", code="http_503", message="van does not answer")
+        close_outage("van", by="the circuit breaker", resolution="the remote service answers again")
+        Alert.objects.filter(opened_at__gt=ago(500)).update(opened_at=ago(began), closed_at=ago(began - 400))
+    orders = failed_orders(7, code="refused", message="no flour")
+    close_alerts(orders, by="olga", resolution="resubmitted")
+    Alert.objects.filter(code="refused").update(opened_at=ago(9_000), closed_at=ago(8_000))
+    open_outage("van", code="http_503", message="van does not answer")
+    page = text_of(olga.get("/console/"))
+    assert "Ended in the last 8 hours: 7 " in page and "5 of 7 are shown. History of causes" in page
+    fail(*orders[:1], code="refused", message="no flour")  # nine minutes later it would be the same time
+    assert lately_ended(now=ago(0))[0] == 7
+    Alert.objects.filter(code="refused", closed_at=None).update(opened_at=ago(8_000 - 540))
+    assert lately_ended(now=ago(0))[0] == 6
+
+
+def test_times_of_lateness_are_not_joined_over_a_time_when_nothing_was_the_matter(olga: Client) -> None:
+    group = will_be_late()
+    Alert.objects.update(opened_at=ago(1_500), closed_at=ago(1_260))
+    will_be_late()
+    Alert.objects.filter(closed_at=None).update(opened_at=ago(900), closed_at=ago(840))
+    times = [(each.began_at, each.ended_at) for each in open_times(since=ago(3_600), until=ago(0))]
+    assert [round((ended - began).total_seconds()) for began, ended in times if ended] == [60, 240]
+    assert lately_ended(now=ago(0))[0] == 2
+    words = text_of(olga.get(page_of(group)))
+    assert "It was open 2 times in the last 30 days" in words
 
 
 def test_a_service_that_works_is_not_called_closed_and_one_that_is_down_says_when_it_is_tried(

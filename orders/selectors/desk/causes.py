@@ -1,7 +1,8 @@
 """Every time that a cause was open: since when until when, how many orders it hit, what they are worth, how it ended.
 
 A time begins with an alert of its group and ends when none has been open for `PAUSE`: a resubmission that fails again
-is the same time. Each outage is a time of its own, as long as its one alert is open. It is worked out from the group's
+is the same time. Each outage is a time of its own, as long as its one alert is open, and so is each time that orders
+were going to be late: between two of them nothing was the matter. It is worked out from the group's
 alerts, the newest of each group and so many at most, so nothing is stored that could contradict them; of orders
 that are archived, their alerts are gone. Each statement goes through an index or the primary key of orders.
 """
@@ -27,6 +28,8 @@ LEAST_READ = 500
 MOST_VALUED = 200
 """The orders of each time whose totals are added up."""
 SHOWN = 50
+AT_ONCE = (AlertKind.OUTAGE.value, AlertKind.LATE.value)
+"""The kinds whose times are over as soon as their alert is closed, and are never joined."""
 
 _TIMES = """
     WITH chosen AS MATERIALIZED (
@@ -53,7 +56,7 @@ _TIMES = """
         SELECT *, opened_at > max(coalesce(closed_at, 'infinity')) OVER (
                       PARTITION BY group_id ORDER BY opened_at, id
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-                    + CASE WHEN kind = 'outage' THEN interval '0' ELSE %(pause)s END AS is_first
+                    + CASE WHEN kind = ANY(%(at_once)s) THEN interval '0' ELSE %(pause)s END AS is_first
           FROM alerts
     ), numbered AS (
         SELECT *, count(*) FILTER (WHERE is_first) OVER (PARTITION BY group_id ORDER BY opened_at, id) AS number
@@ -160,6 +163,7 @@ def open_times(
             "least": LEAST_READ,
             "most": MOST_READ,
             "pause": PAUSE,
+            "at_once": list(AT_ONCE),
             "valued": MOST_VALUED,
             "before": before[0] if before else None,
             "before_group": before[1] if before else None,

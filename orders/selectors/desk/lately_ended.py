@@ -1,6 +1,6 @@
-"""The causes that ended within the last hours: what trouble there was that is over, for the overview.
+"""The times of causes that ended within the last hours: what trouble there was that is over, for the overview.
 
-`causes` has all of it; this is one cheap statement over the newest alerts of a few causes.
+`causes` has all of it; this is cheap, over the newest alerts of the causes of which something was closed lately.
 """
 
 from collections.abc import Sequence
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orders.engine.runtime.sql import fetch
-from orders.selectors.desk.causes import PAUSE
-from orders.selectors.desk.outage_orders import NOTICED
+from orders.selectors.desk.causes import AT_ONCE, PAUSE
+from orders.selectors.desk.outage_orders import with_waiting_orders
+from orders.vocabulary import AlertKind
 
 HOURS = 8
-"""How long ago a cause may have ended."""
+"""How long ago a time may have ended."""
 SHOWN = 5
 MOST_READ = 500
 """The newest alerts that are read of each cause, and the most orders that are counted as having waited."""
@@ -20,49 +21,45 @@ LONGEST = timedelta(days=2)
 """How long ago the newest alert of a cause may have opened."""
 
 _ENDED = """
-    WITH ended AS MATERIALIZED (
-        SELECT g.id, g.kind, g.agent, g.code, g.pattern, newest.closed_at
+    WITH chosen AS MATERIALIZED (
+        SELECT g.id, g.kind, g.agent, g.code, g.pattern
           FROM orders_alertgroup AS g
+         WHERE g.last_at >= %(now)s - %(longest)s
+           AND EXISTS (SELECT FROM orders_alert AS a WHERE a.group_id = g.id AND a.closed_at >= %(since)s)
+    ), alerts AS (
+        SELECT c.id AS group_id, c.kind, a.*
+          FROM chosen AS c
          CROSS JOIN LATERAL (
-               SELECT closed_at FROM orders_alert
-                WHERE group_id = g.id AND closed_at IS NOT NULL ORDER BY closed_at DESC LIMIT 1) AS newest
-         WHERE g.last_at >= %(now)s - %(longest)s AND newest.closed_at >= %(since)s
-           AND NOT EXISTS (SELECT FROM orders_alert AS a WHERE a.group_id = g.id AND a.closed_at IS NULL)
-         ORDER BY newest.closed_at DESC LIMIT %(shown)s
+               (SELECT id, order_id, opened_at, closed_at FROM orders_alert
+                 WHERE group_id = c.id AND closed_at IS NULL ORDER BY opened_at, id LIMIT 1)
+                UNION ALL
+               (SELECT id, order_id, opened_at, closed_at FROM orders_alert
+                 WHERE group_id = c.id AND closed_at IS NOT NULL ORDER BY closed_at DESC LIMIT %(most)s)
+         ) AS a
+    ), marked AS (
+        SELECT *, opened_at > max(coalesce(closed_at, 'infinity')) OVER (
+                      PARTITION BY group_id ORDER BY opened_at, id
+                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                    + CASE WHEN kind = ANY(%(at_once)s) THEN interval '0' ELSE %(pause)s END AS is_first
+          FROM alerts
+    ), numbered AS (
+        SELECT *, count(*) FILTER (WHERE is_first) OVER (PARTITION BY group_id ORDER BY opened_at, id) AS number
+          FROM marked
+    ), times AS (
+        SELECT group_id, min(opened_at) AS began, max(closed_at) AS ended, count(DISTINCT order_id) AS orders
+          FROM numbered GROUP BY group_id, number
+        HAVING count(*) = count(closed_at) AND max(closed_at) >= %(since)s
     )
-    SELECT ended.id, ended.kind, ended.agent, ended.code, ended.pattern, last.began, ended.closed_at,
-           CASE WHEN ended.kind = 'outage' THEN waited.orders ELSE last.orders END
-      FROM ended
-     CROSS JOIN LATERAL (
-           SELECT max(opened_at) FILTER (WHERE is_first) AS began
-             FROM (SELECT opened_at,
-                          coalesce(opened_at > max(closed_at) OVER (ORDER BY opened_at, id
-                              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-                              + CASE WHEN ended.kind = 'outage' THEN interval '0' ELSE %(pause)s END, true) AS is_first
-                     FROM (SELECT id, opened_at, closed_at FROM orders_alert
-                            WHERE group_id = ended.id AND closed_at IS NOT NULL
-                            ORDER BY closed_at DESC LIMIT %(most)s) AS read) AS marked
-     ) AS begun
-     CROSS JOIN LATERAL (
-           SELECT begun.began, count(DISTINCT order_id) AS orders
-             FROM (SELECT order_id, opened_at FROM orders_alert
-                    WHERE group_id = ended.id AND closed_at IS NOT NULL
-                    ORDER BY closed_at DESC LIMIT %(most)s) AS read
-            WHERE opened_at >= begun.began
-     ) AS last
-      LEFT JOIN LATERAL (
-           SELECT count(DISTINCT order_id) AS orders
-             FROM (SELECT order_id FROM orders_event
-                    WHERE ended.kind = 'outage' AND kind = 'waiting_for_agent' AND detail ->> 'agent' = ended.agent
-                      AND at BETWEEN begun.began - %(noticed)s AND ended.closed_at LIMIT %(most)s) AS few
-     ) AS waited ON true
-     ORDER BY ended.closed_at DESC
+    SELECT c.id, times.began, times.ended, c.kind, times.orders, NULL, c.agent, c.code, c.pattern, count(*) OVER ()
+      FROM times JOIN chosen AS c ON c.id = times.group_id
+     ORDER BY times.ended DESC, c.id DESC LIMIT %(shown)s
 """
+"""The oldest alert that is open is enough to know which time goes on: nothing that opened after it has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LatelyEnded:
-    """A cause that is over: its group, when it was open last, and how many orders it hit, `MOST_READ` at most."""
+    """A time of a cause that is over: its group, from when to when, and how many orders it hit, `MOST_READ` at most."""
 
     group: int
     kind: str
@@ -79,11 +76,25 @@ class LatelyEnded:
         return self.orders >= MOST_READ
 
 
-def lately_ended(*, now: datetime) -> Sequence[LatelyEnded]:
-    """The causes that ended within `HOURS`, the last ended first, `SHOWN` at most. One statement."""
-    terms = {"now": now, "since": now - timedelta(hours=HOURS), "longest": LONGEST, "noticed": NOTICED}
-    names = ("group", "kind", "agent", "code", "pattern", "began_at", "ended_at", "orders")
-    return [
-        LatelyEnded(**dict(zip(names, row, strict=True)))
-        for row in fetch(_ENDED, {**terms, "pause": PAUSE, "most": MOST_READ, "shown": SHOWN})
+def lately_ended(*, now: datetime) -> tuple[int, Sequence[LatelyEnded]]:
+    """How many times ended within `HOURS`, and these, the last ended first, `SHOWN` at most. Two statements."""
+    rows = fetch(
+        _ENDED,
+        {
+            "now": now,
+            "since": now - timedelta(hours=HOURS),
+            "longest": LONGEST,
+            "pause": PAUSE,
+            "at_once": list(AT_ONCE),
+            "most": MOST_READ,
+            "shown": SHOWN,
+        },
+    )
+    outages = {row[0]: row[6] for row in rows if row[3] == AlertKind.OUTAGE}
+    sized = with_waiting_orders(rows, agents=outages, queues=(), until=now, most=MOST_READ, shown=1)
+    names = ("group", "began_at", "ended_at", "kind", "orders", "agent", "code", "pattern")
+    ended = [
+        LatelyEnded(**dict(zip(names, (*row[:5], *row[6:9]), strict=True)))  # without the ids of its orders
+        for row in sized
     ]
+    return (rows[0][-1] if rows else 0), ended
