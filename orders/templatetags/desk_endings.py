@@ -8,10 +8,10 @@
 """
 
 from datetime import datetime
+from typing import Any
 
 from django import template
 
-from orders.models import Alert, AlertGroup
 from orders.selectors.desk.alert_groups import Resolution
 from orders.selectors.desk.causes import OpenTime
 from orders.selectors.desk.lately_ended import LatelyEnded
@@ -33,13 +33,13 @@ def resolved(resolution: Resolution) -> str:
 
 
 @register.filter
-def closing(alert: Alert) -> str:
+def closing(alert: Any) -> str:
     """How an alert was resolved, and by whom if that was a person."""
     return resolution_in_words(alert.resolution, alert.closed_by)
 
 
 @register.filter
-def over_name(group: AlertGroup) -> str:
+def over_name(group: Any) -> str:
     """A cause that is over, as a heading."""
     return what_was(group)
 

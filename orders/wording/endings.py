@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
-from orders.models import AlertGroup
 from orders.selectors.desk.causes import Ending, OpenTime
 from orders.selectors.desk.lately_ended import LatelyEnded
 from orders.vocabulary import ActorKind, AlertKind
@@ -56,7 +56,7 @@ def over_in_words(cause: LatelyEnded, *, today: date) -> str:
     return f"{cause.pattern[:1].upper()}{cause.pattern[1:]}, {lasted}"[:MOST_SHOWN]
 
 
-def what_was(group: AlertGroup) -> str:
+def what_was(group: Any) -> str:
     """A cause that is over, as a heading: "Carrier was down"; what it said itself if it was not about an agent."""
     return _what_was(group.kind, group.agent, group.code) or alert_text(group.kind, group.pattern)
 
