@@ -19,7 +19,7 @@ def resubmit_sentence(steps: Sequence[str], *, is_backward: bool, seconds: int) 
 def edit_sentence(fields: Sequence[Field], *, has_more: bool) -> str:
     """What may be changed before an order is resubmitted: the `fields` that its failed step asks for; the order
     may have more."""
-    then = "It is tried again as soon as you save, which cannot be undone."
+    then = "Saving tries it again at once."
     if not fields:
         return f"Change a field of the order first. {then}"
     first = fields[0].label.partition(" (")[0].lower()

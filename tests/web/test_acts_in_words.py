@@ -54,8 +54,8 @@ def test_an_order_in_error_has_one_way_to_resubmit_it_and_one_to_edit_it_first_w
     text = text_of(client.get(at))
     assert (
         "Resubmit: Tries create-shipment again with the same data, after 10 seconds in which you can undo it."
-        " Edit and resubmit: Change the address or another field first. It is tried again as soon as you save,"
-        " which cannot be undone." in text
+        " Edit and resubmit: Change the address or another field first. Saving tries it again at once."
+        in text
     )
     assert main_buttons(page)[:1] == ["Resubmit"]
     form = text_of(client.get(f"{at}edit/?step=create-shipment"))

@@ -97,8 +97,8 @@ def test_a_cause_that_is_over_is_headed_with_when_it_was(olga: Client) -> None:
 def test_the_page_of_an_outage_becomes_that_of_one_that_is_over_part_by_part(olga: Client) -> None:
     def parts() -> dict[str, str]:
         page = olga.get(page_of(group_of())).content.decode()
-        found = re.split(r'id="([\w-]+)" data-live(?: data-live-list)?>', page)
-        return dict(zip(found[1::2], found[2::2], strict=True))
+        pieces = re.split(r'id="([\w-]+)" data-live(?: data-live-list)?>', page)
+        return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
     open_outage("van", code="http_503", message="van does not answer")
     before = parts()
