@@ -183,13 +183,16 @@ class BulkActionForm(forms.Form):
 
     def sizes(self) -> list[int]:
         """How many orders each wave takes, as far as the form can be read."""
-        waves = self.cleaned_data.get("waves") if self.is_valid() or self.is_bound else None
-        return wave_sizes(waves or WAVES, self._count)
+        return wave_sizes(self._read("waves") or WAVES, self._count)
 
     def percent(self) -> float:
         """The share of failures at which the action pauses, as far as the form can be read."""
-        percent = self.cleaned_data.get("stop_percent") if self.is_valid() or self.is_bound else None
+        percent = self._read("stop_percent")
         return float(STOP_SHARE * 100 if percent is None else percent)
+
+    def _read(self, name: str) -> Any:
+        """The value of a field; None if none was sent, or a wrong one."""
+        return self.cleaned_data.get(name) if self.is_bound and name not in self.errors else None
 
     @staticmethod
     def _wrong_count(count: int) -> str:

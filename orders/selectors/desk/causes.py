@@ -31,7 +31,19 @@ SHOWN = 50
 AT_ONCE = (AlertKind.OUTAGE.value, AlertKind.LATE.value)
 """The kinds whose times are over as soon as their alert is closed, and are never joined."""
 
-_TIMES = """
+NUMBERED = """
+    marked AS (
+        SELECT *, opened_at > max(coalesce(closed_at, 'infinity')) OVER (
+                      PARTITION BY group_id ORDER BY opened_at, id
+                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                    + CASE WHEN kind = ANY(%(at_once)s) THEN interval '0' ELSE %(pause)s END AS is_first
+          FROM alerts
+    ), numbered AS (
+        SELECT *, count(*) FILTER (WHERE is_first) OVER (PARTITION BY group_id ORDER BY opened_at, id) AS number
+          FROM marked
+"""
+"""Numbers the times of each group among the rows of `alerts`, with `at_once` (`AT_ONCE`) and `pause` (`PAUSE`)."""
+_TIMES = f"""
     WITH chosen AS MATERIALIZED (
         SELECT g.id, g.kind
           FROM orders_alertgroup AS g
@@ -52,15 +64,7 @@ _TIMES = """
                  WHERE group_id = c.id AND closed_at IS NOT NULL ORDER BY closed_at DESC
                  LIMIT greatest(%(least)s, %(most)s / (SELECT count(*) FROM chosen)))
          ) AS a
-    ), marked AS (
-        SELECT *, opened_at > max(coalesce(closed_at, 'infinity')) OVER (
-                      PARTITION BY group_id ORDER BY opened_at, id
-                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-                    + CASE WHEN kind = ANY(%(at_once)s) THEN interval '0' ELSE %(pause)s END AS is_first
-          FROM alerts
-    ), numbered AS (
-        SELECT *, count(*) FILTER (WHERE is_first) OVER (PARTITION BY group_id ORDER BY opened_at, id) AS number
-          FROM marked
+    ), {NUMBERED}
     ), times AS (
         SELECT group_id, number, min(opened_at) AS began,
                CASE WHEN count(*) = count(closed_at) THEN max(closed_at) END AS ended,
@@ -81,7 +85,7 @@ _TIMES = """
                   FROM last_of_each GROUP BY group_id, number, resolution, closed_by) AS counted
          GROUP BY group_id, number
     )
-    SELECT group_id, began, ended, alerts, orders, coalesce(order_ids, '{}'), resolution, closed_by,
+    SELECT group_id, began, ended, alerts, orders, coalesce(order_ids, '{{}}'), resolution, closed_by,
            coalesce(endings, '[]'::json)
       FROM times
       LEFT JOIN endings USING (group_id, number)

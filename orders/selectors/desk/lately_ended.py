@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orders.engine.runtime.sql import fetch
-from orders.selectors.desk.causes import AT_ONCE, PAUSE
+from orders.selectors.desk.causes import AT_ONCE, NUMBERED, PAUSE
 from orders.selectors.desk.outage_orders import with_waiting_orders
 from orders.vocabulary import AlertKind
 
@@ -20,7 +20,7 @@ MOST_READ = 500
 LONGEST = timedelta(days=2)
 """How long ago the newest alert of a cause may have opened."""
 
-_ENDED = """
+_ENDED = f"""
     WITH chosen AS MATERIALIZED (
         SELECT g.id, g.kind, g.agent, g.code, g.pattern
           FROM orders_alertgroup AS g
@@ -36,15 +36,7 @@ _ENDED = """
                (SELECT id, order_id, opened_at, closed_at FROM orders_alert
                  WHERE group_id = c.id AND closed_at IS NOT NULL ORDER BY closed_at DESC LIMIT %(most)s)
          ) AS a
-    ), marked AS (
-        SELECT *, opened_at > max(coalesce(closed_at, 'infinity')) OVER (
-                      PARTITION BY group_id ORDER BY opened_at, id
-                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-                    + CASE WHEN kind = ANY(%(at_once)s) THEN interval '0' ELSE %(pause)s END AS is_first
-          FROM alerts
-    ), numbered AS (
-        SELECT *, count(*) FILTER (WHERE is_first) OVER (PARTITION BY group_id ORDER BY opened_at, id) AS number
-          FROM marked
+    ), {NUMBERED}
     ), times AS (
         SELECT group_id, min(opened_at) AS began, max(closed_at) AS ended, count(DISTINCT order_id) AS orders
           FROM numbered GROUP BY group_id, number
