@@ -1,5 +1,7 @@
 """What a cause did to orders, as a heading. Pure."""
 
+from django.utils.text import capfirst
+
 from orders.vocabulary import AlertKind
 from orders.wording.units import counted
 
@@ -14,7 +16,7 @@ def failed_heading(*, kind: str, agent: str, code: str, count: int) -> str:
         return ""
     noun = "cancellation" if kind == AlertKind.COMPENSATION_FAILED else "order"
     if code == REFUSED:
-        refused = f"{agent[:1].upper()}{agent[1:]} refused {counted(count, noun)}"
+        refused = f"{capfirst(agent)} refused {counted(count, noun)}"
         return refused if count else f"{noun.capitalize()}s that {agent} refused"
     return (
         f"{counted(count, noun)} failed at {agent}"

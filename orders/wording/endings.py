@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from django.utils.text import capfirst
+
 from orders.selectors.desk.causes import Ending, OpenTime
 from orders.selectors.desk.lately_ended import LatelyEnded
 from orders.vocabulary import ActorKind, AlertKind
@@ -53,7 +55,7 @@ def over_in_words(cause: LatelyEnded, *, today: date) -> str:
     where = f" at {cause.agent}" if cause.agent else ""
     if AlertKind.are_about_orders(cause.kind):
         return f"{orders} failed{where} {lasted}: {alert_text(cause.kind, cause.pattern)}"[:MOST_SHOWN]
-    return f"{cause.pattern[:1].upper()}{cause.pattern[1:]}, {lasted}"[:MOST_SHOWN]
+    return f"{capfirst(cause.pattern)}, {lasted}"[:MOST_SHOWN]
 
 
 def what_was(group: Any) -> str:
@@ -66,7 +68,7 @@ def _what_was(kind: str, agent: str, code: str) -> str:
     if code == "no_host":
         return f"No process ran {agent}"
     if kind == AlertKind.OUTAGE:
-        return f"{agent[:1].upper()}{agent[1:]} was down"
+        return f"{capfirst(agent)} was down"
     return f"Orders that waited for {agent} were going to be late" if kind == AlertKind.LATE else ""
 
 

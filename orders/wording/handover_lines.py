@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+from django.utils.text import capfirst
+
 from orders.selectors.desk.at_risk import makes_orders_wait
 from orders.selectors.desk.bulk import Progress
 from orders.selectors.desk.causes import OpenTime
@@ -116,8 +118,7 @@ def nothing_else(handover: Handover) -> str:
     ]
     if not absent:
         return ""
-    text = in_words(absent)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capfirst(in_words(absent))}."
 
 
 def _why(reason: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
+from django.utils.text import capfirst
+
 from orders.business import Advice
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.alert_groups import OpenAlerts
@@ -176,7 +178,7 @@ def _agent_why(agent: AgentStatus) -> str:
 
 
 def _agent_title(agent: AgentStatus, now: datetime) -> str:
-    name = _capital(agent.name)
+    name = capfirst(agent.name)
     if agent.is_down:
         return f"No process runs the agent {agent.name}."
     if agent.circuit.paused:
@@ -317,9 +319,5 @@ def _waiting(agent: AgentStatus, risk: AtRisk) -> str:
     return orders if agent.waiting == risk.orders else f"{orders} ({steps})"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _sentence(text: str) -> str:
-    return f"{_capital(text).rstrip('.')}."
+    return f"{capfirst(text).rstrip('.')}."
