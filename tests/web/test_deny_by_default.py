@@ -16,8 +16,9 @@ PUBLIC = {
     "": {None},  # leads to the console where no business has a page
     "account": {"sign-in", "sign-up", "sign-up-sent", "finish", "forgotten", "forgotten-sent", "reset"},
     "shop": {
-        *("catalogue", "picture", "poster", "design", None, "cart", "cart-add", "cart-change", "cart-remove"),
-        *("checkout", "find-order", "order-pay", "guest-order-pay"),
+        *("catalogue", "picture", "picture-png", "poster", "design", None),
+        *("cart", "cart-add", "cart-change", "cart-remove"),
+        *("checkout", "find-order", "order-pay", "guest-order-pay", "order-again", "guest-order-again"),
     },
     "order": {
         *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),

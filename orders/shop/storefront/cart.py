@@ -91,6 +91,13 @@ def add(request: HttpRequest, *, sku: str, quantity: int) -> int | None:
     return quantities[sku]
 
 
+def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> int:
+    """Adds these products, as far as they are for sale and the cart has room; returns how many were added."""
+    products = catalogue_selectors.line_products(quantities)
+    for_sale = [sku for sku in quantities if sku in products and products[sku].is_listed]
+    return sum(add(request, sku=sku, quantity=quantities[sku]) is not None for sku in for_sale)
+
+
 def change(request: HttpRequest, *, sku: str, quantity: int) -> None:
     """Sets the quantity of a product in the cart; 0 takes it out. A product that is not in the cart stays out."""
     quantities = dict(quantities_of(request))

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from orders.shop.storefront import cart_views, checkout, find_order, pay_again, views
+from orders.shop.storefront import cart_views, checkout, find_order, order_again, pay_again, views
 
 app_name = "shop"
 
 urlpatterns = [
     path("", views.show_catalogue, name="catalogue"),
     path("posters/<slug:sku>.svg", views.show_picture, name="picture"),
+    path("posters/<slug:sku>.png", views.show_picture_as_png, name="picture-png"),
     path("posters/<slug:sku>/", views.show_poster, name="poster"),
     path("cart/", cart_views.show_cart, name="cart"),
     path("cart/add/", cart_views.add, name="cart-add"),
@@ -18,6 +19,8 @@ urlpatterns = [
     path("orders/find/", find_order.find_order, name="find-order"),
     path("orders/<uuid:order_id>/pay/", pay_again.pay, name="order-pay"),
     path("o/<str:token>/pay/", pay_again.pay, name="guest-order-pay"),
+    path("orders/<uuid:order_id>/again/", order_again.order_again, name="order-again"),
+    path("o/<str:token>/again/", order_again.order_again, name="guest-order-again"),
     path("design/", views.show_design, name="design"),
     *(
         path(f"design/{page}", views.show_design, {"page": page})

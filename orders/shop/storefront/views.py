@@ -1,6 +1,7 @@
 """The shop's public pages: the catalogue, a poster, a poster's picture."""
 
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -18,10 +19,12 @@ from django.views.decorators.http import require_safe
 from orders.access.public_urls import public_url
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop import posters
-from orders.shop.storefront import catalogue_query
+from orders.shop.storefront import catalogue_query, linked_data
 
 FOR_EVER = "public, max-age=31536000, immutable"
 FOR_A_WHILE = "public, max-age=300"
+PNG_SIZE = (900, 1200)
+"""Width and height, in pixels, of the pictures for those that show no SVG: emails, chats, search engines."""
 
 
 @login_not_required
@@ -71,13 +74,18 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         return redirect(f"{reverse('shop:poster', args=[poster_sku])}?choice={sku}")
     selected_offer = next((offer for offer in poster.offers if offer.sku == request.GET.get("choice")), None)
     editions = dict.fromkeys(offer.edition for offer in poster.offers)
+    page = public_url("shop:poster", poster.sku)
+    picture = f"{public_url('shop:picture-png', poster.sku)}?v={posters.fingerprint(poster.design)}"
     context = {
         "poster": poster,
         "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
         "selected_offer": selected_offer or next(offer for offer in poster.offers if offer.sku == poster.sku),
         "beside": catalogue_selectors.beside(poster, count=4),
-        "canonical": public_url("shop:poster", poster.sku),
+        "canonical": page,
+        "picture": picture,
+        "picture_size": PNG_SIZE,
+        "linked_data": linked_data.product_block(poster, url=page, picture=picture),
     }
     return render(request, "storefront/poster.html", context)
 
@@ -87,14 +95,25 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
 @gzip_page
 def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
     """A poster's picture. A URL with its fingerprint, which changes with the picture, may be cached for ever."""
+    return _picture(request, sku, _drawn, "image/svg+xml; charset=utf-8")
+
+
+@login_not_required
+@require_safe
+def show_picture_as_png(request: HttpRequest, sku: str) -> HttpResponseBase:
+    """The same as PNG, of `PNG_SIZE`."""
+    return _picture(request, sku, _painted, "image/png")
+
+
+def _picture(
+    request: HttpRequest, sku: str, draw: Callable[[str], bytes], content_type: str
+) -> HttpResponseBase:
     design = catalogue_selectors.design_of(sku)
     if design is None:
         raise Http404
     mark = posters.fingerprint(design)
     response: HttpResponseBase | None = get_conditional_response(request, etag=f'W/"{mark}"')
-    response = response or HttpResponse(
-        _drawn(json.dumps(design, sort_keys=True)), content_type="image/svg+xml; charset=utf-8"
-    )
+    response = response or HttpResponse(draw(json.dumps(design, sort_keys=True)), content_type=content_type)
     response["ETag"] = f'W/"{mark}"'
     response["Cache-Control"] = FOR_EVER if request.GET.get("v") == mark else FOR_A_WHILE
     return response
@@ -104,6 +123,11 @@ def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
 def _drawn(design: str) -> bytes:
     raw: Any = json.loads(design)
     return posters.draw(raw).encode()
+
+
+@lru_cache(maxsize=128)
+def _painted(design: str) -> bytes:
+    return posters.paint(json.loads(design), width=PNG_SIZE[0])
 
 
 @login_not_required

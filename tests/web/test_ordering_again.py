@@ -1,0 +1,66 @@
+"""Ordering again what an order was of: it goes into the cart at today's prices, as far as it is for sale."""
+
+import pytest
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import OrderLine, OrderProcess
+from orders.shop.models import Product
+from tests.web.shopping import STEPS, customer, done, guest_page, shop_order
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
+
+
+@pytest.fixture
+def order() -> OrderProcess:
+    """An order that has ended, of two prints of one poster and three of another."""
+    order = shop_order(done(*STEPS), process_state="processed", finished_at=timezone.now())
+    OrderLine.objects.create(
+        order_id=order.order_id, sku="first-sun", title="First Sun", quantity=3, unit_price=2
+    )
+    return order
+
+
+def order_again(client: Client, order: OrderProcess) -> tuple[dict[str, int], str]:
+    """What is in the cart afterwards, and what the page says."""
+    response = client.post(f"{guest_page(order)}again/")
+    assert (response.status_code, response["Location"]) == (302, "/cart/")
+    (message,) = get_messages(response.wsgi_request)
+    return client.session.get("cart", {}), str(message)
+
+
+def test_everything_goes_into_the_cart_beside_what_is_there(client: Client, order: OrderProcess) -> None:
+    client.post("/cart/add/", {"sku": "first-sun", "quantity": 1})
+    assert client.get("/cart/").status_code == 200
+    assert "Order this again" in client.get(guest_page(order)).content.decode()
+    assert order_again(client, order) == (
+        {"first-sun": 4, "tidal-lines": 2},
+        "Everything from this order is in your cart.",
+    )
+
+
+def test_what_is_no_longer_for_sale_is_left_out_and_named(client: Client, order: OrderProcess) -> None:
+    Product.objects.filter(sku="first-sun").update(is_listed=False)
+    quantities, message = order_again(client, order)
+    assert quantities == {"tidal-lines": 2}
+    assert message.startswith("1 print of this order isn’t in your cart")
+
+
+def test_an_order_of_which_nothing_is_for_sale_leaves_the_cart_alone(
+    client: Client, order: OrderProcess
+) -> None:
+    Product.objects.update(is_listed=False)
+    assert order_again(client, order) == ({}, "Nothing of this order is for sale any more.")
+
+
+def test_an_order_under_way_is_not_offered_again(client: Client) -> None:
+    assert "Order this again" not in client.get(guest_page(shop_order({}))).content.decode()
+
+
+def test_nobody_orders_what_somebody_else_ordered() -> None:
+    ada, _ = customer("ada")
+    _, mallory = customer("mallory")
+    order = shop_order(done(*STEPS), process_state="processed", finished_at=timezone.now(), customer=ada)
+    assert mallory.post(f"/orders/{order.order_id}/again/").status_code == 404
+    assert mallory.get(f"/orders/{order.order_id}/again/").status_code == 405
