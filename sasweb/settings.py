@@ -4,7 +4,7 @@ import os
 import sys
 from datetime import timedelta
 
-from sasweb import config, database, logs, mail_server, releases
+from sasweb import config, database, languages, logs, mail_server, releases
 from sasweb.environment import ConfigError
 from sasweb.own_settings import OwnSettings
 
@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "sasweb.middleware.no_api_cookies",
     "sasweb.middleware.no_length_without_content",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "sasweb.languages.answer_in_language",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -178,7 +179,10 @@ SECOND_FACTOR_FRESH = timedelta(minutes=10)
 OTP_TOTP_ISSUER = "Print Shop"
 CSRF_FAILURE_VIEW = "orders.console.guards.csrf_failure"
 
-LANGUAGE_CODE = "en"
+LANGUAGE_CODE = languages.SOURCE
+LANGUAGES = list(languages.LANGUAGES.items())
+LANGUAGE_COOKIE_NAME = "language"
+LANGUAGE_COOKIE_AGE = int(timedelta(days=365).total_seconds())
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
@@ -212,14 +216,14 @@ LARGER_BODIES = {"/api/v1/orders/batch": 768 * 1024}
 # Outside DEBUG a proxy in front serves the web over https. It also redirects from http and decides which other hosts
 # HSTS covers.
 SESSION_ENGINE = "orders.access.hashed_sessions"
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_AGE = SESSION_COOKIE_AGE
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 DEVICE_COOKIE_NAME = "device"
 MESSAGE_STORAGE = "sasweb.message_storage.MessageStorage"
 MESSAGES_COOKIE_NAME = "messages"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not IS_DEMONSTRATION
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = not IS_DEMONSTRATION
 if not IS_DEMONSTRATION:
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
     DEVICE_COOKIE_NAME, MESSAGES_COOKIE_NAME = "__Host-device", "__Host-messages"

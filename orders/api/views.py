@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language_from_request, override
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -156,7 +157,12 @@ class OrderProgress(APIView):
 
     @extend_schema(**documentation.GET_PROGRESS)
     def get(self, request: Request, order_id: UUID) -> Response:
-        return Response(progress_body(order_id, requests.reader_id(request.auth)))
+        language = get_language_from_request(request)
+        with override(language):
+            body = progress_body(order_id, requests.reader_id(request.auth))
+        response = Response(body, headers={"Content-Language": language})
+        patch_vary_headers(response, ("Accept-Language",))
+        return response
 
 
 NO_SUCH_URL = "There is no such url. /api/docs/ lists those that there are; none of them ends with a slash."

@@ -6,6 +6,7 @@
 {% icon "cart" %}                       from static/icons.svg, hidden from screen readers
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -33,6 +34,12 @@ NOW = timedelta(seconds=10)
 def is_drill() -> bool:
     """Whether all of this is for training."""
     return bool(settings.CONFIG.drill)
+
+
+@register.simple_tag
+def languages() -> Sequence[tuple[str, str]]:
+    """The languages that pages can be read in: each tag, and its name in itself."""
+    return list(settings.LANGUAGES)
 
 
 @register.simple_tag

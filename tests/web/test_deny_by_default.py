@@ -13,7 +13,7 @@ from tests.support.people import token_of
 from tests.web.helpers import ORDERS
 
 PUBLIC = {
-    "": {None},  # leads to the console where no business has a page
+    "": {None, "set-language"},  # the first leads to the console where no business has a page
     "account": {"sign-in", "sign-up", "sign-up-sent", "finish", "forgotten", "forgotten-sent", "reset"},
     "shop": {
         *("catalogue", "picture", "picture-png", "poster", "design", None),
