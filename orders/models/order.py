@@ -12,8 +12,8 @@ from uuid_utils.compat import uuid7
 class Order(models.Model):
     """An order as it was placed, and what people see of it. Its progress is in `OrderProcess`.
 
-    `orders.business.intake` inserts it with its lines and its process, and nothing changes it afterwards but the
-    erasure of its customer. `data` are what its kind reads (`OrderKind.read`); the other columns are its profile.
+    `orders.business.intake` inserts it with its lines and its process, and nothing changes it afterwards but its
+    customer: she makes an account, or is erased. `data` are what its kind reads (`OrderKind.read`); the other columns are its profile.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

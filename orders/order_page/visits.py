@@ -1,8 +1,8 @@
 """Who may see an order's page.
 
 There are two ways to each view: with the order's number, for the account that it belongs to, and with a signed token,
-for whoever has the link to a guest's order. A token that is too old only has a new one sent. Everything else gets the
-same 404.
+for whoever has the link to a guest's order. A token that is too old only has a new one sent, and one for an order that
+has become an account's since leads there. Everything else gets the same 404.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render, resolve_url
+from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from structlog.contextvars import bind_contextvars
@@ -60,6 +60,8 @@ def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
     def view(request: HttpRequest, order_id: UUID | None = None, token: str = "") -> HttpResponse:
         visit = _visit(request, order_id, token)
         if visit is None:
+            if accounts_order_id := _order_of_account(token):
+                return redirect(order_url(accounts_order_id, is_guest=False))
             if read_old_token(token) is not None:
                 renew = reverse("order:guest-renew", args=[token])
                 return render(request, "order/old_link.html", {"renew": renew}, status=410)
@@ -68,6 +70,13 @@ def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
         return handler(request, visit)
 
     return login_not_required(never_cache(view))
+
+
+def _order_of_account(token: str) -> UUID | None:
+    """The order that a guest's link is for, if it has become an account's since."""
+    order_id = read_token(token) or read_old_token(token)
+    is_taken_over = order_id is not None and tracked_orders.belongs_to_account(order_id=order_id)
+    return order_id if is_taken_over else None
 
 
 def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | None:

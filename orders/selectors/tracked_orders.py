@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from orders.models import Event, Order, SubmissionMessage
+from orders.models import ArchivedOrder, Event, Order, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
@@ -77,6 +77,13 @@ def order_of_customer(*, order_id: UUID, customer_id: int | None) -> TrackedOrde
 def order_of_guest(*, order_id: UUID) -> TrackedOrder | None:
     """An order that was placed without an account; None if there is none. Only for visitors with a signed link."""
     return _tracked(order_id, GUESTS)
+
+
+def belongs_to_account(*, order_id: UUID) -> bool:
+    """Whether an order that has been inserted is a customer's with an account."""
+    return any(
+        model.objects.filter(pk=order_id, customer__isnull=False).exists() for model in (Order, ArchivedOrder)
+    )
 
 
 def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:

@@ -9,10 +9,11 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Lower
 
 from orders.engine.errors import SaswebError
 from orders.fields.email import normalise
-from orders.models import Address
+from orders.models import Address, ArchivedOrder, Order
 from orders.outbox import queue
 from orders.vocabulary import MessageKind
 
@@ -57,17 +58,39 @@ def ask_for_new_password(*, email: str, language: str) -> None:
     )
 
 
-def create_account(*, email: str, password: str) -> User | None:
-    """Creates an account for an email whose owner has been verified. Returns None if there already is one."""
+@dataclass(frozen=True, kw_only=True)
+class NewAccount:
+    """An account that has just been created, and how many orders its owner had placed before without one."""
+
+    user: User
+    earlier_orders: int
+
+
+def create_account(*, email: str, password: str) -> NewAccount | None:
+    """Creates an account for an email whose owner has been verified. Returns None if there already is one.
+
+    What she has ordered with this email without an account becomes hers, archived or not. An order that is not inserted
+    yet stays a guest's: its link still leads to it.
+    """
     name = normalise(email)
     user = User(username=name, email=name)
     user.set_password(password)  # takes long, so it comes before the transaction
     try:
         with transaction.atomic():
             user.save(force_insert=True)
-            return user
+            return NewAccount(user=user, earlier_orders=_take_over(user))
     except IntegrityError:
         return None
+
+
+def _take_over(user: User) -> int:
+    """Makes the orders of guests with this account's email the account's. Returns how many there were."""
+    return sum(
+        model.objects.alias(address=Lower("email"))
+        .filter(address=user.email, customer=None)
+        .update(customer=user)
+        for model in (Order, ArchivedOrder)
+    )
 
 
 def save_address(*, user_id: int, address: NewAddress, address_id: UUID | None = None) -> bool:

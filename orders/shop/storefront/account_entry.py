@@ -19,6 +19,7 @@ from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
@@ -109,15 +110,25 @@ def finish_sign_up(request: HttpRequest, token: str) -> HttpResponse:
     email = sign_up.email
     form = NewPasswordForm(User(username=email, email=email), request.POST or None)
     if form.is_valid():
-        user = account_services.create_account(email=email, password=form.cleaned_data["new_password1"])
-        if user is None:
+        account = account_services.create_account(email=email, password=form.cleaned_data["new_password1"])
+        if account is None:
             messages.info(request, _("You already have an account. Sign in to continue."))
             return redirect("account:sign-in")
-        login(request, user, backend=BACKEND)
-        messages.success(request, _("Welcome! Your account is ready."))
+        login(request, account.user, backend=BACKEND)
+        messages.success(request, _welcome(account.earlier_orders))
         return redirect(sign_up.next_path or "account:overview")
     context = {"form": form, "email": email, "picture": my_orders.picture(2)}
     return render(request, "account/finish.html", context)
+
+
+def _welcome(earlier_orders: int) -> str:
+    if not earlier_orders:
+        return _("Welcome! Your account is ready.")
+    return ngettext(
+        "Welcome! Your account is ready, and the order that you placed with this email before is in it.",
+        "Welcome! Your account is ready, and the {count} orders that you placed with this email before are in it.",
+        earlier_orders,
+    ).format(count=earlier_orders)
 
 
 @login_not_required
