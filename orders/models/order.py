@@ -13,7 +13,8 @@ class Order(models.Model):
     """An order as it was placed, and what people see of it. Its progress is in `OrderProcess`.
 
     `orders.business.intake` inserts it with its lines and its process, and nothing changes it afterwards but its
-    customer: she makes an account, or is erased. `data` are what its kind reads (`OrderKind.read`); the other columns are its profile.
+    customer: she makes an account, or is erased. `data` are what its kind reads (`OrderKind.read`); the other columns
+    are its profile.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
