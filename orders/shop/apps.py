@@ -1,6 +1,12 @@
 """The print shop: the business that ships with the project, and an example of one."""
 
+import sys
+from importlib import import_module
+
 from django.apps import AppConfig
+
+from orders.shop.owner import present_owner
+from sasweb.environment import ConfigError
 
 
 class ShopConfig(AppConfig):
@@ -8,3 +14,12 @@ class ShopConfig(AppConfig):
     label = "shop"
     default_auto_field = "django.db.models.BigAutoField"
     verbose_name = "Print shop"
+
+    def ready(self) -> None:
+        """Registers the checks of `manage.py check --deploy`, and stops the start with one line if the environment says
+        something of the owner that cannot be."""
+        import_module("orders.shop.checks")
+        try:
+            present_owner()
+        except ConfigError as error:
+            sys.exit(f"sasweb: {error}")

@@ -93,6 +93,8 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "BUSINESSES": f"`{','.join(defaults.businesses)}`",
         "DEFAULT_WORKFLOW": {"": "the first of `BUSINESSES`"}[defaults.default_workflow],
         "WAREHOUSE_URL": "the sandbox",
+        "SHOP_COMPANY": {"": "none"}[of_businesses["SHOP_COMPANY"]],
+        "SHOP_EMAIL": {"orders@localhost": "the address of `EMAIL_FROM`"}[of_businesses["SHOP_EMAIL"]],
     }
     shown["BIND"] = f"`{defaults.bind}`, `{defaults.sandbox_bind}`"
     for row in table(README, "## Settings"):

@@ -6,6 +6,7 @@ from typing import Any
 
 from orders.business import registry
 from orders.shop.agents import agents
+from orders.shop.owner import read_owner
 from sasweb.environment import Environment
 
 
@@ -33,6 +34,7 @@ def defaults_of_businesses() -> dict[str, Any]:
     """Each variable that a business reads when a process starts, with its default."""
     environment = RecordingEnvironment()
     agents(environment)
+    read_owner(environment)
     for kind in registry.kinds():
         kind.versions(environment)
     return environment.defaults

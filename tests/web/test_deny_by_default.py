@@ -17,6 +17,7 @@ PUBLIC = {
     "account": {"sign-in", "sign-up", "sign-up-sent", "finish", "forgotten", "forgotten-sent", "reset"},
     "shop": {
         *("catalogue", "picture", "picture-png", "poster", "design", None),
+        *("shipping", "returns", "privacy", "contact"),
         *("cart", "cart-add", "cart-change", "cart-remove"),
         *("checkout", "find-order", "order-pay", "guest-order-pay", "order-again", "guest-order-again"),
     },

@@ -31,9 +31,9 @@ def test_what_a_guest_ordered_is_in_the_account_that_she_makes_later(client: Cli
     old = shop_order(done(*STEPS), process_state="processed", finished_at=timezone.now())
     archive(old.order_id)
     assert "the 3 orders that you placed with this email before are in it" in sign_up(client)
-    listed = client.get(ORDERS).content.decode()
+    page = client.get(ORDERS).content.decode()
     for order in (first, second, old):
-        assert f"/orders/{order.order_id}/" in listed
+        assert f"/orders/{order.order_id}/" in page
         assert client.get(f"/orders/{order.order_id}/").status_code == 200
         assert client.get(guest_page(order), follow=True).redirect_chain == [
             (f"/orders/{order.order_id}/", 302)

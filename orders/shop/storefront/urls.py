@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from orders.shop.storefront import cart_views, checkout, find_order, order_again, pay_again, views
+from orders.shop.storefront import (
+    cart_views,
+    checkout,
+    find_order,
+    information,
+    order_again,
+    pay_again,
+    views,
+)
 
 app_name = "shop"
 
@@ -21,6 +29,10 @@ urlpatterns = [
     path("o/<str:token>/pay/", pay_again.pay, name="guest-order-pay"),
     path("orders/<uuid:order_id>/again/", order_again.order_again, name="order-again"),
     path("o/<str:token>/again/", order_again.order_again, name="guest-order-again"),
+    *(
+        path(f"{page}/", information.show_information, {"page": page}, name=page)
+        for page in information.PAGES
+    ),
     path("design/", views.show_design, name="design"),
     *(
         path(f"design/{page}", views.show_design, {"page": page})

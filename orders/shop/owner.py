@@ -1,0 +1,52 @@
+"""Who runs the shop, for the pages that customers have a right to: shipping, returns, privacy and contact."""
+
+from dataclasses import dataclass
+from email.utils import parseaddr
+from functools import cache
+
+from orders.business import Environment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """What the environment says of the shop's owner; a fact that it does not say is empty.
+
+    `return_days` is for how many days after it has arrived a print may be sent back.
+    """
+
+    company: str
+    address: tuple[str, ...]
+    registration: str
+    email: str
+    phone: str
+    return_days: int
+
+    @property
+    def missing(self) -> list[str]:
+        """The settings that the pages show a placeholder for."""
+        facts = {
+            "SHOP_COMPANY": self.company,
+            "SHOP_ADDRESS": self.address,
+            "SHOP_REGISTRATION": self.registration,
+        }
+        return [name for name, fact in facts.items() if not fact]
+
+
+def read_owner(environment: Environment) -> Owner:
+    """Reads it from the environment. Raises `ConfigError`. The lines of the address are separated by commas."""
+    sender = parseaddr(environment.email("EMAIL_FROM", "Print Shop <orders@localhost>"))[1]
+    lines = environment.text("SHOP_ADDRESS").split(",")
+    return Owner(
+        company=environment.text("SHOP_COMPANY"),
+        address=tuple(line.strip() for line in lines if line.strip()),
+        registration=environment.text("SHOP_REGISTRATION"),
+        email=parseaddr(environment.email("SHOP_EMAIL", sender))[1],
+        phone=environment.text("SHOP_PHONE"),
+        return_days=environment.whole("SHOP_RETURN_DAYS", 14, lowest=0, highest=365),
+    )
+
+
+@cache
+def present_owner() -> Owner:
+    """That of this process."""
+    return read_owner(Environment())
