@@ -8,6 +8,7 @@
 
 from datetime import datetime, timedelta
 from functools import lru_cache
+from urllib.parse import urlencode
 
 import structlog
 from babel.dates import format_datetime
@@ -33,6 +34,13 @@ NOW = timedelta(seconds=10)
 def is_drill() -> bool:
     """Whether all of this is for training."""
     return bool(settings.CONFIG.drill)
+
+
+@register.simple_tag
+def mailbox(email: str = "") -> str:
+    """The page of the sandbox with the emails to that address, or with all; empty outside a demonstration."""
+    url = settings.CONFIG.mailbox_url if settings.CONFIG.debug else ""
+    return f"{url}?{urlencode({'to': email})}" if url and email else url
 
 
 @register.simple_tag

@@ -174,6 +174,7 @@ def banner(config: Config) -> str:
         f"  operators  {url}/console/",
     ]
     if is_demonstration(config):
+        lines += [f"  emails     {config.mailbox_url}"] if config.mailbox_url else []
         lines += demonstration(config.var_dir, url)
     else:
         lines += ["", "The first account: .venv/bin/python manage.py createsuperuser"]

@@ -129,10 +129,10 @@ def test_a_bare_python_checks_the_ports_that_will_be_used(
     """Before there is a virtual environment. Settings that make no sense are left to the launcher."""
     names = {"taken": taken, "before": taken - 1}
     free_ones = {"BIND": f"127.0.0.1:{free}", "SANDBOX_BIND": f"127.0.0.1:{free_ports()}"}
-    given = {**free_ones, **{name: value.format(**names) for name, value in env.items()}}
+    environment = {**free_ones, **{name: value.format(**names) for name, value in env.items()}}
     check = subprocess.run(
         [sys.executable, "-I", "-S", ports.__file__, *arguments],
-        env=given,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
