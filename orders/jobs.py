@@ -31,6 +31,7 @@ from orders.services.operators import bulk_runner, erasure, notifications
 from orders.tracing import spans
 from orders.vocabulary import MessageChannel
 from orders.webhooks.sender import Sender
+from sasweb.launcher import jobs_cluster
 from sasweb.launcher.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
@@ -207,7 +208,7 @@ def _work(
     seconds: float,
     pause: float,
     health: RoleHealth | None = None,
-    rest: Callable[[float], None] = time.sleep,
+    rest: Callable[[float], None] = jobs_cluster.rest,
 ) -> None:
     """Calls `once` with a pause after each call, for that many seconds or until the cluster stops. Reconnects to the
     database after losing the connection. `rest` pauses, and may end a pause early."""
@@ -227,7 +228,7 @@ def _work(
             if health is not None:
                 health.note_failure(error, is_slow=is_slow)
                 health.beat()
-            time.sleep(full_jitter(failures, first=0.1, cap=2.0))
+            jobs_cluster.rest(full_jitter(failures, first=0.1, cap=2.0))
         else:
             rest(pause)
 

@@ -15,6 +15,7 @@ what it is asked again, as many services do.
     PUT    /_faults/{warehouse|payments|carrier|mail}
     GET    /_faults
     DELETE /_faults
+    GET    /_mail/
     GET    /_health
 
 A call passes these stages, in this order: down, validation (400, 404, 413), already running (409), latency, down

@@ -12,6 +12,7 @@ from sandbox import effects, ledger
 from sandbox.answers import Answer, InvalidRequest, bad, good
 from sandbox.commits import Commits
 from sandbox.faults import FAULTY, SERVICES, FaultBoard, happens
+from sandbox.mailbox import Mailbox
 from sandbox.operations import Call, find_operation, read_call, read_cursor, read_key, read_since
 
 LARGEST_BODY = 2**20
@@ -234,4 +235,5 @@ def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Applicat
     app.router.add_get("/_faults", pages.show_faults)
     app.router.add_delete("/_faults", pages.reset_faults)
     app.router.add_get("/_health", pages.health)
+    Mailbox(commits).add_to(app)
     return app

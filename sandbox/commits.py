@@ -9,6 +9,7 @@ import logging
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,6 +53,16 @@ class Commits:
     def answer(self, service: str, key: str) -> Answer | None:
         """The committed answer to `key`, if there is one."""
         return ledger.read_answer(self._reader, service, key)
+
+    async def read(self, query: Callable[..., T], **values: Any) -> T:
+        """The result of `query`, called with a connection of its own and these values."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._reading, partial(self._read, query, **values)
+        )
+
+    def _read(self, query: Callable[..., T], **values: Any) -> T:
+        with closing(ledger.connect(self._path)) as connection:
+            return query(connection, **values)
 
     async def read_array(self, service: str) -> str:
         """The ledger of `service` as one JSON array, newest last."""

@@ -4,7 +4,7 @@ answers  the first answer to each key, which a retry gets again
 effects  what happened, one row per effect; `reversed_by` is the key of the call that reversed it
 repeats  effects of a service that keeps no keys, beyond the first with a key
 barred   forward keys whose reversal came first: they must never take effect
-mail     every email that the sink accepted
+mail     every email that the sink accepted; `raw` is all of it, or null if an older sandbox stored it
 """
 
 import json
@@ -12,6 +12,7 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sandbox.answers import Answer
 
@@ -35,7 +36,7 @@ CREATE TABLE IF NOT EXISTS barred (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS mail (
     id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT NOT NULL, sender TEXT NOT NULL, recipients TEXT NOT NULL,
-    subject TEXT NOT NULL, body TEXT NOT NULL, order_id TEXT NOT NULL, at TEXT NOT NULL
+    subject TEXT NOT NULL, body TEXT NOT NULL, order_id TEXT NOT NULL, at TEXT NOT NULL, raw BLOB
 );
 """
 
@@ -69,6 +70,24 @@ SELECT json_object('message_id', message_id, 'from', sender, 'to', json(recipien
 FROM mail ORDER BY id
 """
 
+MAILS = """
+SELECT id, sender, recipients, subject, body, order_id, at, raw FROM mail
+"""
+
+LISTED = """
+SELECT id, sender, recipients, subject, '', order_id, at, NULL FROM mail
+WHERE id < ? AND (? = '' OR EXISTS (SELECT 1 FROM json_each(recipients) WHERE value = ? COLLATE NOCASE))
+ORDER BY id DESC LIMIT ?
+"""
+
+RECIPIENTS = """
+SELECT value FROM (SELECT id AS number, recipients FROM mail ORDER BY id DESC LIMIT 5000), json_each(recipients)
+GROUP BY value ORDER BY max(number) DESC LIMIT ?
+"""
+
+NEWEST = 2**62
+"""A number above that of every email."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
@@ -90,6 +109,21 @@ class Mail:
     subject: str
     body: str
     order_id: str
+    raw: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredMail:
+    """One email in the ledger. A list has neither `body` nor `raw`, and what an older sandbox stored has no `raw`."""
+
+    number: int
+    sender: str
+    recipients: list[str]
+    subject: str
+    body: str
+    order_id: str
+    at: str
+    raw: bytes | None
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -103,8 +137,11 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Creates the tables that are missing."""
+    """Creates the tables that are missing, and the column that an older ledger has not."""
     connection.executescript(SCHEMA)
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(mail)")}
+    if "raw" not in columns:
+        connection.execute("ALTER TABLE mail ADD COLUMN raw BLOB")
 
 
 def read_array(path: Path, service: str) -> str:
@@ -129,6 +166,37 @@ def read_effects(path: Path, service: str, *, since: str, after: str, most: int)
     page = rows[:most]
     following = f"{page[-1][0]}/{page[-1][1]}" if len(rows) > most else None
     return f'{{"effects": [{",".join(row[2] for row in page)}], "next": {json.dumps(following)}}}'
+
+
+def list_mails(connection: sqlite3.Connection, *, to: str, before: int | None, most: int) -> list[StoredMail]:
+    """The newest emails to that recipient, or to anybody, with a lower number than `before`; at most so many."""
+    rows = connection.execute(LISTED, (NEWEST if before is None else before, to, to, most))
+    return [_stored(row) for row in rows]
+
+
+def list_recipients(connection: sqlite3.Connection, *, most: int) -> list[str]:
+    """The recipients of the newest emails, each once, latest first."""
+    return [value for (value,) in connection.execute(RECIPIENTS, (most,))]
+
+
+def find_mail(connection: sqlite3.Connection, *, number: int) -> StoredMail | None:
+    """The email with this number, if there is one."""
+    row = connection.execute(MAILS + "WHERE id = ?", (number,)).fetchone()
+    return row and _stored(row)
+
+
+def _stored(row: tuple[Any, ...]) -> StoredMail:
+    number, sender, recipients, subject, body, order_id, at, raw = row
+    return StoredMail(
+        number=number,
+        sender=sender,
+        recipients=json.loads(recipients),
+        subject=subject,
+        body=body,
+        order_id=order_id,
+        at=at,
+        raw=raw,
+    )
 
 
 def is_answered(connection: sqlite3.Connection, service: str, key: str) -> bool:
@@ -208,6 +276,16 @@ class Books:
 def add_mail(connection: sqlite3.Connection, mail: Mail) -> None:
     """Stores an email."""
     connection.execute(
-        "INSERT INTO mail (message_id, sender, recipients, subject, body, order_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (mail.message_id, mail.sender, mail.recipients, mail.subject, mail.body, mail.order_id, now()),
+        "INSERT INTO mail (message_id, sender, recipients, subject, body, order_id, at, raw)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            mail.message_id,
+            mail.sender,
+            mail.recipients,
+            mail.subject,
+            mail.body,
+            mail.order_id,
+            now(),
+            mail.raw,
+        ),
     )

@@ -20,7 +20,7 @@ from sandbox.commits import Commits
 from sandbox.faults import FaultBoard, happens
 
 ORDER_HEADER = "x-order-id"
-LARGEST_MAIL = 2**20
+LARGEST_MAIL = 2**23
 """In bytes."""
 DOWN = "421 4.3.2 the mail service is down"
 
@@ -37,6 +37,7 @@ def read_mail(envelope: Envelope) -> ledger.Mail:
         subject=_storable(_subject(message, raw.get("subject", ""))),
         body=_storable(_body(message)),
         order_id=_storable(raw.get(ORDER_HEADER, "")),
+        raw=content,
     )
 
 

@@ -17,7 +17,15 @@ from psycopg.conninfo import conninfo_to_dict
 
 from sasweb import releases
 from sasweb.amounts import CurrencyAmounts, read_amounts
-from sasweb.environment import BIND, GIGABYTE, ConfigError, Environment, invalid, next_port
+from sasweb.environment import (
+    BIND,
+    GIGABYTE,
+    ConfigError,
+    Environment,
+    invalid,
+    next_port,
+    reachable_host_port,
+)
 from sasweb.limits import DEFAULTS, Limits, read_limits
 from sasweb.public_hosts import Network, may_be_called, read_literal, read_networks
 from sasweb.webhook_signatures import read_secret
@@ -78,6 +86,13 @@ class Config:
     approve_refunds_above: CurrencyAmounts | None
     release: str
     drill: bool
+
+    @property
+    def mailbox_url(self) -> str:
+        """Where the sandbox shows the emails that are sent; empty if they go elsewhere."""
+        if self.email_url != f"smtp://{next_port(self.sandbox_bind)}":
+            return ""
+        return f"http://{reachable_host_port(self.sandbox_bind)}/_mail/"
 
 
 def read(environment: Environment | None = None) -> Config:

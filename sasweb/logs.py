@@ -160,5 +160,6 @@ def settings() -> dict[str, Any]:
             "django.server": plain,
             "django.request": plain,
             "psycopg.pool": {**plain, "level": "WARNING"},
+            "django-q": {**plain, "level": "WARNING"},  # 20 lines at a start, and more with each shift
         },
     }

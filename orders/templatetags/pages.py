@@ -9,6 +9,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
+from urllib.parse import urlencode
 
 import structlog
 from babel.dates import format_datetime
@@ -40,6 +41,13 @@ def is_drill() -> bool:
 def languages() -> Sequence[tuple[str, str]]:
     """The languages that pages can be read in: each tag, and its name in itself."""
     return list(settings.LANGUAGES)
+
+
+@register.simple_tag
+def mailbox(email: str = "") -> str:
+    """The page of the sandbox with the emails to that address, or with all; empty outside a demonstration."""
+    url = settings.CONFIG.mailbox_url if settings.CONFIG.debug else ""
+    return f"{url}?{urlencode({'to': email})}" if url and email else url
 
 
 @register.simple_tag

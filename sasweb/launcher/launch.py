@@ -1,11 +1,8 @@
 """What `manage.py up` starts and with which environment, and what it checks first."""
 
-import errno
 import http.client
 import os
-import socket
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +12,9 @@ from django.conf import settings
 from sasweb import database
 from sasweb.config import PROJECT_DIR, Config
 from sasweb.environment import reachable_host_port
+from sasweb.launcher import ports
 from sasweb.launcher.processes import Spec
 
-PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
 LARGEST_SCALE = 16
 PIPE = "SASWEB_LAUNCHER_PIPE"  # tells `run_jobs` that its stdin is a pipe from us
 
@@ -120,46 +117,17 @@ def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
             elif role != "sandbox":  # with DEBUG, Django keeps every statement that a process has run
                 spec = replace(spec, env={**env, "DEBUG": "false"})
             if role == "jobs":  # ends a whole process group when the pipe closes, and must live until then
-                spec = replace(spec, env={**(spec.env or {}), PIPE: "1"}, has_pipe=True, death_signal=None)
+                env_of_jobs = {**(spec.env or {}), PIPE: "1"}
+                spec = replace(spec, env=env_of_jobs, has_pipe=True, death_signal=None, stops_slowly=True)
             all_specs.append(spec)
     return all_specs
 
 
 def check_ports(config: Config, scale: Mapping[str, int]) -> None:
     """Raises `LaunchError` when a process will not be able to listen on its port."""
-    host, _, port = config.sandbox_bind.rpartition(":")
-    smtp = f"{host}:{int(port) + 1}"
-    listeners = [
-        ("web", f"BIND={config.bind}", config.bind),
-        ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}", config.sandbox_bind),
-        ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}, which also uses {smtp} for email", smtp),
-    ]
-    deadline = time.monotonic() + PORT_TIMEOUT
-    for role, setting, host_port in listeners:
-        while scale[role] and (error := _bind_error(host_port)):
-            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
-                reason = os.strerror(error.errno or 0).lower()
-                number = host_port.rpartition(":")[2]
-                raise LaunchError(f"{setting}: cannot listen on port {number} ({reason}); set another port")
-            time.sleep(0.1)
-
-
-def _bind_error(host_port: str) -> OSError | None:
-    """The error of listening on HOST:PORT, if there is one."""
-    host, _, port = host_port.rpartition(":")
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host.strip("[]"), int(port), type=socket.SOCK_STREAM
-        )[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            probe.listen()
-    except socket.gaierror as error:
-        return OSError(errno.EADDRNOTAVAIL, str(error))
-    except OSError as error:
-        return error
-    return None
+    listeners = ports.listeners(bind=config.bind, sandbox_bind=config.sandbox_bind)
+    if trouble := ports.find_trouble([listener for listener in listeners if scale[listener.role]]):
+        raise LaunchError(trouble)
 
 
 def check_two_roles(config: Config) -> None:
@@ -206,6 +174,7 @@ def banner(config: Config) -> str:
         f"  operators  {url}/console/",
     ]
     if is_demonstration(config):
+        lines += [f"  emails     {config.mailbox_url}"] if config.mailbox_url else []
         lines += demonstration(config.var_dir, url)
     else:
         lines += ["", "The first account: .venv/bin/python manage.py createsuperuser"]

@@ -20,6 +20,8 @@ class Output:
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
+        self.heard: set[str] = set()
+        """The processes that have written a line."""
         self._in_colour = os.isatty(fd) and not os.environ.get("NO_COLOR")
         self._buffer = bytearray()
         self._dropped = 0
@@ -37,6 +39,7 @@ class Output:
 
     def line(self, name: str, text: bytes | str) -> None:
         """Writes one line of the process `name`."""
+        self.heard.add(name)
         data = text.encode() if isinstance(text, str) else text
         prefix = f"{name:{self._width}} | "
         if self._in_colour:

@@ -42,6 +42,7 @@ class Spec:
     cwd: Path | None = None
     user: User | None = None
     death_signal: signal.Signals | None = signal.SIGKILL  # what it gets when the manager dies
+    stops_slowly: bool = False  # is asked to stop with the first, and awaited in its turn
     has_pipe: bool = False  # its stdin is a pipe that closes when the manager ends
     is_foundation: bool = False  # the others depend on it
     stop_signals: Sequence[signal.Signals] = (
@@ -132,6 +133,11 @@ class ProcessManager:
         self.children.remove(child)
         return process.returncode
 
+    @property
+    def has_heard_all(self) -> bool:
+        """Whether each process has written a line since it was started first."""
+        return all(child.spec.name in self.output.heard for child in self.children)
+
     def run(self, until: Callable[[], bool] = FOREVER, *, poll: float = 0.5) -> None:
         """Keeps everything running until `until()`, checked every `poll` seconds, is true or a signal asks for the
         stop."""
@@ -153,9 +159,13 @@ class ProcessManager:
             return True
 
         workers = [child for child in self.children if not child.spec.is_foundation]
+        slow = [child for child in workers if child.spec.stops_slowly]
+        for child in slow:
+            child.send(child.spec.stop_signals[0])
         for child in workers:
             asked_at = time.monotonic() - began
-            child.send(child.spec.stop_signals[0])
+            if child not in slow:
+                child.send(child.spec.stop_signals[0])
             wait_until_gone([child], min(asked_at + NEXT_IN_ORDER, KILL_AFTER))
         wait_until_gone(workers, KILL_AFTER)
         for child in workers:

@@ -3,6 +3,7 @@
 import http.server
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from django.conf import settings
 from orders.management.commands import up
 from sasweb import database
 from sasweb.embedded_postgres.server import temporary_server
-from sasweb.launcher import launch
+from sasweb.launcher import launch, ports
 from sasweb.launcher.launch import LaunchError
 from tests.launcher.helpers import python
 from tests.support.ports import free_ports
@@ -95,7 +96,7 @@ def test_the_environment_suits_a_demonstration_unless_it_is_set(monkeypatch: pyt
 def test_a_taken_port_is_reported_with_its_variable(
     taken: int, free: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "PORT_TIMEOUT", 0.0)
+    monkeypatch.setattr(ports, "TIMEOUT", 0.0)
     config = replace(settings.CONFIG, bind=f"127.0.0.1:{free}", sandbox_bind=f"127.0.0.1:{taken - 1}")
     with pytest.raises(
         LaunchError, match=rf"^BIND=127.0.0.1:{taken}: cannot listen on port {taken} .*in use"
@@ -110,6 +111,37 @@ def test_a_taken_port_is_reported_with_its_variable(
     ):
         launch.check_ports(config, ONE_EACH)
     launch.check_ports(config, {**ONE_EACH, "sandbox": 0})
+
+
+@pytest.mark.parametrize(
+    ("env", "arguments", "says"),
+    [
+        ({"BIND": "127.0.0.1:{taken}"}, [], "BIND=127.0.0.1:{taken}: cannot listen on port {taken}"),
+        ({"SANDBOX_BIND": "127.0.0.1:{before}"}, [], "SANDBOX_BIND=127.0.0.1:{before}, which also uses"),
+        ({"SANDBOX_BIND": "127.0.0.1:{taken}", "DEBUG": "off"}, [], None),
+        ({"SANDBOX_BIND": "127.0.0.1:{taken}"}, ["--scale", "agents=2,sandbox=0"], None),
+        ({"BIND": "nonsense"}, [], None),
+    ],
+)
+def test_a_bare_python_checks_the_ports_that_will_be_used(
+    taken: int, free: int, env: dict[str, str], arguments: list[str], says: str | None
+) -> None:
+    """Before there is a virtual environment. Settings that make no sense are left to the launcher."""
+    names = {"taken": taken, "before": taken - 1}
+    free_ones = {"BIND": f"127.0.0.1:{free}", "SANDBOX_BIND": f"127.0.0.1:{free_ports()}"}
+    environment = {**free_ones, **{name: value.format(**names) for name, value in env.items()}}
+    check = subprocess.run(
+        [sys.executable, "-I", "-S", ports.__file__, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert check.returncode == (says is not None)
+    assert len(check.stderr.splitlines()) == (says is not None)
+    assert (says or "").format(**names) in check.stderr
+    if says:
+        assert f"set {next(iter(env))} to another HOST:PORT" in check.stderr
 
 
 def test_a_host_of_another_machine_is_reported_at_once() -> None:

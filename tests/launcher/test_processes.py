@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,6 +86,19 @@ def test_children_stop_in_order_and_the_foundation_last(signum: signal.Signals) 
         os.killpg(manager.pid, signum)  # as a terminal does: only the manager may be in its group
         stops = [line.split()[0] for line in rest_of(manager) if "stops" in line]
         assert stops == ["web", "worker", "database"]
+        assert manager.wait(timeout=60) == 0
+
+
+def test_a_slow_child_is_asked_with_the_first_and_awaited_in_its_turn(tmp_path: Path) -> None:
+    web = "trap 'until [ -e asked ]; do sleep 0.05; done; exit 0' TERM; echo pid $$; while :; do sleep 0.05; done"
+    jobs = "trap 'touch asked; exit 0' TERM; echo pid $$; while :; do sleep 0.05; done"
+    specs = (
+        sh("web", f"cd '{tmp_path}'; {web}"),
+        sh("jobs", f"cd '{tmp_path}'; {jobs}", stops_slowly=True),
+    )
+    with managed(*specs, KILL_AFTER="3600", NEXT_IN_ORDER="3600") as manager:
+        pids_of(manager, "web", "jobs")
+        manager.terminate()
         assert manager.wait(timeout=60) == 0
 
 

@@ -68,11 +68,11 @@ def test_it_starts_without_demonstration_and_sandbox_and_keeps_its_files_to_itse
     var_dir = Path(production["VAR_DIR"])
     with python("manage.py", "up", env={**production, **NOWHERE}) as launcher:
         try:
-            line = ""
-            while "createsuperuser" not in line:
-                line = line_with(launcher, "")
-                assert "API token" not in line
-                assert "sandbox" not in line
+            started = []
+            while not started or "createsuperuser" not in started[-1]:
+                started.append(line_with(launcher, ""))
+                assert "API token" not in started[-1]
+                assert "sandbox" not in started[-1]
             with psycopg.connect((var_dir / "database-url").read_text().strip()) as connection:
                 rows = "SELECT (SELECT count(*) FROM auth_user), (SELECT count(*) FROM orders_product)"
                 assert connection.execute(rows).fetchone() == (0, 0)
@@ -83,5 +83,8 @@ def test_it_starts_without_demonstration_and_sandbox_and_keeps_its_files_to_itse
             assert {path.name for path in files if path.stat().st_mode & 0o077} == set()
         finally:
             os.kill(launcher.pid, signal.SIGTERM)
-            launcher.communicate(timeout=60)
+            rest = launcher.communicate(timeout=60)[0]
     assert launcher.returncode == 0
+    by_role = {role: [line for line in started if line.startswith(role)] for role in ("jobs.1", "agents.1")}
+    assert [len(lines) for lines in by_role.values()] == [1, 1]  # one line of each, and all before the banner
+    assert "has not stopped" not in rest

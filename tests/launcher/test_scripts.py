@@ -81,6 +81,16 @@ def test_the_first_start_creates_the_environment_and_the_second_reuses_it(checko
     assert checkout.calls == [f"{checkout.root}/manage.py up --scale agents=2"]
 
 
+def test_a_taken_port_is_found_before_the_environment_is_made(checkout: Checkout) -> None:
+    checkout.write_python(
+        FAKE_PYTHON + 'case "$*" in "-I "*launcher/ports.py*) echo taken >&2; exit 1 ;; esac\n'
+    )
+    refused = checkout.run("up", "--scale", "agents=2")
+    assert (refused.returncode, refused.stderr) == (1, "taken\n")
+    assert checkout.calls == [f"-I {checkout.root}/sasweb/launcher/ports.py --scale agents=2"]
+    assert checkout.run("test", "tests/unit").returncode == 0
+
+
 def test_changed_requirements_are_installed_into_the_same_environment(checkout: Checkout) -> None:
     checkout.run("up")
     (checkout.root / "requirements.txt").write_text("two")

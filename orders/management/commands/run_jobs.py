@@ -6,6 +6,7 @@ from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+import structlog
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
@@ -17,6 +18,8 @@ from orders.management.role_command import wait_for_database
 from orders.selectors.desk.supervisor import last_sweep_at
 from sasweb.launcher import jobs_cluster, jobs_watch
 from sasweb.launcher.jobs_watch import Cluster
+
+log = structlog.get_logger()
 
 CLUSTERS = (jobs.SUPERVISION, jobs.GENERAL)
 NO_JOB_ENDED = 300.0
@@ -47,6 +50,7 @@ class Command(BaseCommand):
         watch = jobs_watch.JobsWatch(
             [supervision_cluster(), general_cluster()], unreachable=Error, say=self.stdout.write
         )
+        log.info("started", action="start", worker="jobs")
         pipe = watch_stdin or os.environ.get("SASWEB_LAUNCHER_PIPE") == "1"
         watch.run(pipe=sys.stdin.fileno() if pipe else None)
 

@@ -27,6 +27,7 @@ from sasweb.launcher.processes import ProcessManager, Spec
 
 POSTGRES_START = 60.0  # seconds; recovery from a crash takes long after many writes
 SLOW_START = 30.0  # seconds after which the start is reported as slow
+LAST_LINES = 10.0  # seconds that the banner waits for the first line of each process, so that none buries it
 
 
 class Command(BaseCommand):
@@ -169,11 +170,14 @@ def watch_the_web(config: Config) -> None:
 
 
 def wait_for_the_web(manager: ProcessManager, config: Config) -> None:
-    """Prints the banner when the web server is ready, and a warning before that if it takes long."""
+    """Prints the banner when the web server is ready and the others have said so, too, and a warning before that if it
+    takes long."""
     began = time.monotonic()
     manager.run(until=lambda: launch.is_ready(config) or time.monotonic() > began + SLOW_START, poll=0.1)
     if not manager.is_stopping and not launch.is_ready(config):
         manager.output.line("up", f"not ready after {SLOW_START:.0f} s; the messages above may say why")
         manager.run(until=lambda: launch.is_ready(config))
+    ready = time.monotonic()
+    manager.run(until=lambda: manager.has_heard_all or time.monotonic() > ready + LAST_LINES, poll=0.1)
     if not manager.is_stopping:
         manager.output.plain(launch.banner(config))
