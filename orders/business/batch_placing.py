@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from orders.business.kinds import OrderKind
-from orders.business.order_ids import derived_order_id
+from orders.business.order_ids import another_order_id, derived_order_id
 from orders.business.placing import (
     IntakePausedError,
     KeyReusedError,
@@ -15,12 +15,13 @@ from orders.business.placing import (
     ReferenceTakenError,
     check_intake,
     message_of,
+    post_with_own_number,
     replayed,
 )
 from orders.business.placing_spans import trace_placing
 from orders.business.reading import BadOrderError
 from orders.engine.channels.many_submissions import KeyedSubmission, post_many
-from orders.engine.channels.submissions import IdempotencyRecord, UsedWords, find_records
+from orders.engine.channels.submission_records import IdempotencyRecord, UsedWords, find_records
 from orders.engine.contracts import Json
 from orders.engine.runtime.sql import is_database_trouble
 
@@ -56,7 +57,11 @@ def post_orders(orders: Sequence[KeyedOrder], *, patience: float | None = None) 
             posts[client, key] = KeyedSubmission(
                 order_id, client, message, key, order.fingerprint(), order.words.reference_hash
             )
-    records = dict(zip(posts, post_many(list(posts.values()), patience=patience), strict=True))
+    posted = post_many(list(posts.values()), patience=patience)
+    records = {
+        key: _post_with_another_id(post) if record.number_is_taken else record
+        for (key, post), record in zip(posts.items(), posted, strict=True)
+    }
     refused = [
         UsedWords(client, key, order.words.reference_hash)
         for client, key, order in orders
@@ -68,6 +73,12 @@ def post_orders(orders: Sequence[KeyedOrder], *, patience: float | None = None) 
         if isinstance(outcome, PostedOrder) and not outcome.replayed:
             trace_placing(outcome.order_id, order.kind.name, order.traceparent, began=began)
     return outcomes
+
+
+def _post_with_another_id(post: KeyedSubmission) -> IdempotencyRecord:
+    """Posts an order by itself whose number is taken."""
+    rest = {name: value for name, value in post._asdict().items() if name != "order_id"}
+    return post_with_own_number(another_order_id(post.order_id), **rest)
 
 
 def _outcomes(

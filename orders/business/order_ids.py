@@ -17,7 +17,16 @@ def derived_order_id(*, client: str, key: str) -> UUID:
     The client's length comes first, so that different clients and keys cannot form the same text together.
     """
     name = client.encode()
-    digest = hashlib.sha256(NAMESPACE.bytes + len(name).to_bytes(4, "big") + name + key.encode()).digest()
+    return _id_of(len(name).to_bytes(4, "big") + name + key.encode())
+
+
+def another_order_id(order_id: UUID) -> UUID:
+    """The id of an order instead of this one, whose number another order has. It follows from it, too."""
+    return _id_of(order_id.bytes)
+
+
+def _id_of(text: bytes) -> UUID:
+    digest = hashlib.sha256(NAMESPACE.bytes + text).digest()
     value = int.from_bytes(digest[:16], "big")
     value = value & ~(0xF << 76) | 8 << 76  # the version
     value = value & ~(0x3 << 62) | 2 << 62  # the variant

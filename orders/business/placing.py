@@ -15,11 +15,12 @@ from uuid_utils.compat import uuid7
 
 from orders.business import intake_pause
 from orders.business.kinds import OrderKind
-from orders.business.order_ids import derived_order_id
+from orders.business.order_ids import another_order_id, derived_order_id
 from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.placing_spans import trace_placing
 from orders.business.submissions import DEFAULT_PRIORITY, compose
 from orders.engine.channels import submissions
+from orders.engine.channels.submission_records import IdempotencyRecord, find_record
 from orders.engine.contracts import Json
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import is_database_trouble
@@ -119,9 +120,7 @@ def post_order(*, client: str, order: NewOrder, key: str | None) -> PostedOrder:
     if key is not None or order.words.reference:
         posted = _post_once(client, order, key)
     else:
-        order_id, body = uuid7(), message_today(order)
-        posted_at = submissions.post(order_id=order_id, client=client, body=body)
-        posted = PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=posted_at)
+        posted = _post_new(client, message_today(order))
     if not posted.replayed:
         trace_placing(posted.order_id, order.kind.name, order.traceparent, began=began)
     return posted
@@ -162,6 +161,14 @@ def subject_text(subject: str | UUID | Model) -> str:
     return f"{subject._meta.label_lower}:{subject.pk}" if isinstance(subject, Model) else str(subject)
 
 
+def _post_new(client: str, body: Json) -> PostedOrder:
+    """Posts an order without a key. An id whose number is taken is not used."""
+    while True:
+        order_id = uuid7()
+        if posted_at := submissions.post(order_id=order_id, client=client, body=body):
+            return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=posted_at)
+
+
 def _post_once(client: str, order: NewOrder, key: str | None) -> PostedOrder:
     body_hash = order.fingerprint()
     reference_hash = order.words.reference_hash
@@ -171,24 +178,26 @@ def _post_once(client: str, order: NewOrder, key: str | None) -> PostedOrder:
         # What was placed stands, although it could not be placed today, or its kind has a fault today.
         if is_database_trouble(error):
             raise
-        if record := submissions.find_record(client=client, key=key, reference_hash=reference_hash):
+        if record := find_record(client=client, key=key, reference_hash=reference_hash):
             return replayed(record, body_hash)
         raise
     order_id = derived_order_id(client=client, key=key or f"{_REFERENCE}{order.words.reference}")
-    record = submissions.post_once(
-        order_id=order_id,
-        client=client,
-        body=body,
-        key=key,
-        body_hash=body_hash,
-        reference_hash=reference_hash,
+    record = post_with_own_number(
+        order_id, client=client, body=body, key=key, body_hash=body_hash, reference_hash=reference_hash
     )
     if record.posted_at is None:
         return replayed(record, body_hash)
-    return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=record.posted_at)
+    return PostedOrder(order_id=record.order_id, replayed=False, body=body, posted_at=record.posted_at)
 
 
-def replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrder:
+def post_with_own_number(order_id: UUID, **submission: Any) -> IdempotencyRecord:
+    """Posts an order by `submissions.post_once`. An id whose number is taken is not used, but the next one."""
+    while (record := submissions.post_once(order_id=order_id, **submission)).number_is_taken:
+        order_id = another_order_id(order_id)
+    return record
+
+
+def replayed(record: IdempotencyRecord, body_hash: str) -> PostedOrder:
     """The order that its key has placed already. Raises `KeyReusedError` if that was an order with another hash, and
     `ReferenceTakenError` if another key has placed one with its reference."""
     if record.by_reference:
@@ -201,7 +210,7 @@ def replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrd
 def check_reference(*, client: str, order: NewOrder) -> None:
     """Raises `ReferenceTakenError` if the client has placed an order with this one's reference already."""
     if reference_hash := order.words.reference_hash:
-        record = submissions.find_record(client=client, key=None, reference_hash=reference_hash)
+        record = find_record(client=client, key=None, reference_hash=reference_hash)
         if record is not None:
             raise ReferenceTakenError(record.order_id)
 

@@ -5,11 +5,21 @@ been dealt with.
 """
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 
 from orders.models.choices import choices
 from orders.vocabulary import Goal
+
+NUMBER_IN_SQL = (
+    "mod(('x' || left(encode(sha256(uuid_send({order_id})), 'hex'), 15))::bit(60)::bigint, 17249876309)"
+)
+"""The number of an order, as `orders.fields.order_numbers` works it out of the order's id."""
+NUMBER = Func(
+    F("order_id"),
+    template=NUMBER_IN_SQL.format(order_id="%(expressions)s"),
+    output_field=models.BigIntegerField(),
+)
 
 
 class SubmissionMessage(models.Model):
@@ -32,10 +42,11 @@ class SubmissionMessage(models.Model):
 
 
 class SubmissionKey(models.Model):
-    """What a client calls a submission: the same client and key, or the same client and reference, always mean the same
-    order (S3). There is one for each submission that has either.
+    """What a submission is known by: the same client and key, or the same client and reference, always mean the same
+    order (S3), and no other order has the same number. There is one for each submission.
 
-    Of a reference only its hash is here. So the reference stays taken when its customer is erased.
+    Of a reference only its hash is here. So the reference stays taken when its customer is erased. The number follows
+    from the order's id.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -45,17 +56,25 @@ class SubmissionKey(models.Model):
     body_hash = models.CharField(max_length=64)
     order_id = models.UUIDField()
     created_at = models.DateTimeField(db_default=Now())
+    shares_number = models.BooleanField(
+        db_default=False,
+        help_text="whether it had been placed before numbers were made unique, and is the later of two",
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["client", "key"], name="one_order_per_key"),
+            models.UniqueConstraint(NUMBER, condition=Q(shares_number=False), name="one_order_per_number"),
             models.UniqueConstraint(
                 fields=["client", "reference_hash"],
                 condition=Q(reference_hash__isnull=False),
                 name="one_order_per_reference",
             ),
         ]
-        indexes = [models.Index(fields=["order_id"], name="submission_key_by_order")]
+        indexes = [
+            models.Index(fields=["order_id"], name="submission_key_by_order"),
+            models.Index(NUMBER, condition=Q(shares_number=True), name="shared_number"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.client}/{self.key}"

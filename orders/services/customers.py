@@ -13,7 +13,7 @@ from django.db import transaction
 from orders.business.editing import customer_editable, is_point_of_no_return, read
 from orders.business.placing import NewOrder
 from orders.engine import state_store
-from orders.engine.channels import submissions
+from orders.engine.channels.submission_records import find_record
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.outbox import queue
@@ -124,7 +124,7 @@ def _waits_for(row: ProcessRow, step: StepRow, fields: frozenset[str]) -> bool:
 
 def order_of_key(*, client: str, key: str) -> UUID | None:
     """Returns the order that a client placed with an idempotency key, or None."""
-    record = submissions.find_record(client=client, key=key)
+    record = find_record(client=client, key=key)
     return record.order_id if record else None
 
 

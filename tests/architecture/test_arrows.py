@@ -63,6 +63,7 @@ ROOMS = {
         "orders.engine.reversing",
         *(
             "orders.engine.channels.many_submissions",
+            "orders.engine.channels.submission_records",
             "orders.engine.channels.submissions",
             "orders.engine.runtime",
         ),

@@ -38,14 +38,16 @@ both_sessions = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.pattern("S1", "Q2")
-def test_placing_an_order_posts_a_message_that_describes_it_and_writes_nothing_else(product: None) -> None:
+def test_placing_an_order_posts_a_message_that_describes_it_and_inserts_nothing_yet(product: None) -> None:
     placed = place_order(client="guest", order=an_order(3))
     message = SubmissionMessage.objects.get()
     assert (message.order_id, message.client, placed.replayed) == (placed.order_id, "guest", False)
     assert message.body["lines"] == [{"sku": "nap", "title": "Nap", "quantity": 3, "unit_price": 4900}]
     assert (message.body["total"], message.body["currency"]) == (14_700, "EUR")
     assert (message.body["reply_to"], message.body["priority"]) == ("app-1", 7)
-    assert not any(table.objects.exists() for table in (Order, OrderProcess, StepState, SubmissionKey))
+    assert not any(table.objects.exists() for table in (Order, OrderProcess, StepState))
+    record = SubmissionKey.objects.get()
+    assert (record.order_id, record.client, record.key) == (placed.order_id, "guest", None)
     assert take_in() == {"accepted": 1, "rejected": 0, "duplicates": 0}
     process = OrderProcess.objects.get()
     assert (process.order_id, process.reply_to, process.priority) == (placed.order_id, "app-1", 7)

@@ -97,6 +97,11 @@ OF_CUSTOMERS: list[tuple[str, str, Callable[[], object]]] = [
         twice(SubmissionKey, client="c", key="k", body_hash="h", order_id=SOMEBODY),
     ),
     (
+        "one_order_per_number",
+        "a number twice",
+        twice(SubmissionKey, client="c", body_hash="h", order_id=SOMEBODY),
+    ),
+    (
         "one_order_per_reference",
         "a reference twice",
         twice(SubmissionKey, client="c", reference_hash="r", body_hash="h", order_id=SOMEBODY),

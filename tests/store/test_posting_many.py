@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from orders.business.order_ids import derived_order_id
 from orders.engine.channels import submissions
 from orders.engine.channels.many_submissions import KeyedSubmission, post_many
-from orders.engine.channels.submissions import IdempotencyRecord
+from orders.engine.channels.submission_records import IdempotencyRecord
 from orders.models import ArchivedOrder, SubmissionKey, SubmissionMessage
 from orders.retention import moving
 from tests.support.two_sessions import PATIENCE, Session

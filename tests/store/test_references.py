@@ -8,7 +8,7 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from orders.engine.channels import submissions
-from orders.engine.channels.submissions import IdempotencyRecord
+from orders.engine.channels.submission_records import IdempotencyRecord, find_record
 from orders.models import ArchivedOrder, SubmissionKey, SubmissionMessage
 from orders.retention import moving
 from tests.support.two_sessions import PATIENCE, NewSession, all_at_once
@@ -73,12 +73,10 @@ def test_a_key_counts_before_a_reference() -> None:
     post_once(first, key="k")
     post_once(second, key="l", reference="s")
     assert post_once(uuid7(), key="l") == IdempotencyRecord(second, "h")
-    assert submissions.find_record(client="app", key="l", reference_hash="r") == IdempotencyRecord(
-        second, "h"
-    )
-    assert submissions.find_record(client="app", key=None, reference_hash="r") == taken_by(first)
-    assert submissions.find_record(client="app", key=None, reference_hash="q") is None
-    assert submissions.find_record(client="another", key="k", reference_hash="r") is None
+    assert find_record(client="app", key="l", reference_hash="r") == IdempotencyRecord(second, "h")
+    assert find_record(client="app", key=None, reference_hash="r") == taken_by(first)
+    assert find_record(client="app", key=None, reference_hash="q") is None
+    assert find_record(client="another", key="k", reference_hash="r") is None
     assert post_once(uuid7(), client="another").posted_at
 
 

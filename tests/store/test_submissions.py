@@ -10,7 +10,7 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from orders.engine.channels import submissions
-from orders.engine.channels.submissions import IdempotencyRecord
+from orders.engine.channels.submission_records import IdempotencyRecord, find_record
 from orders.engine.intakes import RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch
 from orders.models import ArchivedOrder, OrderProcess, SetAside, SubmissionKey, SubmissionMessage
@@ -150,10 +150,10 @@ def test_a_key_belongs_to_its_client() -> None:
 @pytest.mark.pattern("S3")
 def test_a_post_can_be_looked_up_by_its_key() -> None:
     first = uuid7()
-    assert submissions.find_record(client="app", key="k") is None
+    assert find_record(client="app", key="k") is None
     post_once(first)
-    assert submissions.find_record(client="app", key="k") == IdempotencyRecord(order_id=first, body_hash=HASH)
-    assert submissions.find_record(client="another", key="k") is None
+    assert find_record(client="app", key="k") == IdempotencyRecord(order_id=first, body_hash=HASH)
+    assert find_record(client="another", key="k") is None
 
 
 @pytest.mark.pattern("S3")

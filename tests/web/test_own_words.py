@@ -138,9 +138,10 @@ def test_an_order_that_can_no_longer_be_placed_is_still_named(ada: APIClient) ->
     assert mistakes(ada.post(ORDERS, order_body(reference="s"))) == ["/lines/0/sku", "/lines/1/sku"]
 
 
-def test_an_order_without_a_reference_leaves_no_record(ada: APIClient) -> None:
+def test_an_order_without_a_reference_takes_none(ada: APIClient) -> None:
     place(ada, metadata=METADATA)
-    assert not SubmissionKey.objects.exists()
+    record = SubmissionKey.objects.get()
+    assert (record.key, record.reference_hash) == (None, None)
     message = SubmissionMessage.objects.get()
     assert "reference" not in message.body
     SubmissionMessage.objects.all().delete()

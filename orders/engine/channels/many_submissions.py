@@ -4,14 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from orders.engine.channels.submissions import (
-    IS_ANYWHERE,
-    IdempotencyRecord,
-    UsedWords,
-    find_records,
-    post_if_gone,
-    post_once,
-)
+from orders.engine.channels.submission_records import IdempotencyRecord, UsedWords, find_records
+from orders.engine.channels.submissions import IS_ANYWHERE, post_if_gone, post_once
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json
 from orders.engine.runtime.sql import fetch_frequent, recordset
@@ -86,6 +80,6 @@ def post_many(posts: Sequence[KeyedSubmission], *, patience: float | None = None
     earlier = find_records(row.words for number, row in enumerate(posts) if number not in records)
     for number, row in enumerate(posts):
         if number not in records:
-            # Without a record, its order was old enough to be deleted, and has just been.
+            # Without a record, its order was old enough to be deleted, and has just been, or its number is taken.
             records[number] = earlier.get(row.words) or post_once(**row._asdict())
     return [records[number] for number in range(len(posts))]

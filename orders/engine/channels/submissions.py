@@ -1,11 +1,11 @@
 """The submission queue (S1–S3): orders on their way in, and those that can never be inserted."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
+from orders.engine.channels.submission_records import IdempotencyRecord, find_record, holders_of_number
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json
 from orders.engine.intakes import RejectedSubmission, Submission, customer_of
@@ -14,39 +14,43 @@ from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 from orders.vocabulary import Goal
 
 
-class IdempotencyRecord(NamedTuple):
-    """The order that an idempotency key stands for, the hash of its body, and when this call posted it, by the
-    database's clock; None if the order was there before. `by_reference` is whether it is only the reference of this
-    call that stands for the order, and not the key."""
-
-    order_id: UUID
-    body_hash: str
-    posted_at: datetime | None = None
-    by_reference: bool = False
-
-
-class UsedWords(NamedTuple):
-    """What a client may have used before: an idempotency key and the hash of a reference, or one of them."""
-
-    client: str
-    key: str | None
-    reference_hash: str | None
-
-
-def post(*, order_id: UUID, client: str, body: Json) -> datetime:
-    """Puts one order on the submission queue, and wakes the submission role. Returns when, by the database's clock.
+def post(*, order_id: UUID, client: str, body: Json) -> datetime | None:
+    """Puts one order on the submission queue, and wakes the submission role. Returns when, by the database's clock;
+    None if another order has the number of this one, which then needs another id.
 
     One statement, which outside a transaction is one of its own.
     """
     rows = fetch_frequent(
         """
-        WITH posted AS (
+        WITH placed AS (
+            INSERT INTO orders_submissionkey (client, body_hash, order_id)
+            VALUES (%s::text, '', %s::uuid)
+                ON CONFLICT DO NOTHING
+         RETURNING order_id, client
+        ), posted AS (
             INSERT INTO orders_submissionmessage (order_id, client, body)
-            VALUES (%s::uuid, %s::text, %s::jsonb)
+            SELECT order_id, client, %s::jsonb
+              FROM placed
          RETURNING posted_at
         )
         SELECT posted_at, pg_notify(%s::text, %s::text)
           FROM posted
+        """,
+        [client, order_id, json.dumps(body), Topic.SUBMISSION.channel, ""],
+    )
+    if rows:
+        posted_at: datetime = rows[0][0]
+        return posted_at
+    return _post_again(order_id, client, body) if order_id in holders_of_number(order_id) else None
+
+
+def _post_again(order_id: UUID, client: str, body: Json) -> datetime:
+    """Posts an order that has been posted before: the submission role makes one of both."""
+    rows = fetch(
+        """
+        INSERT INTO orders_submissionmessage (order_id, client, body)
+        VALUES (%s::uuid, %s::text, %s::jsonb)
+     RETURNING posted_at, pg_notify(%s::text, %s::text)
         """,
         [order_id, client, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
@@ -102,8 +106,10 @@ def post_once(
         posted_at = rows[0][0] or post_if_gone(order_id, client, body)
         is_known = posted_at is None and key is None
         return IdempotencyRecord(order_id, body_hash, posted_at=posted_at, by_reference=is_known)
-    record = find_record(client=client, key=key, reference_hash=reference_hash)
-    if record is None:  # its order was old enough to be deleted, and has just been
+    if record := find_record(client=client, key=key, reference_hash=reference_hash):
+        return record
+    holders = holders_of_number(order_id)
+    if not holders:  # its order was old enough to be deleted, and has just been
         return post_once(
             order_id=order_id,
             client=client,
@@ -112,7 +118,11 @@ def post_once(
             body_hash=body_hash,
             reference_hash=reference_hash,
         )
-    return record
+    if order_id not in holders:
+        return IdempotencyRecord(order_id, body_hash, number_is_taken=True)
+    # Its own record has lost the key, which named its customer, who was erased since.
+    posted_at = post_if_gone(order_id, client, body)
+    return IdempotencyRecord(order_id, body_hash, posted_at=posted_at, by_reference=key is None)
 
 
 def post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
@@ -129,46 +139,6 @@ def post_if_gone(order_id: UUID, client: str, body: Json) -> datetime | None:
         [order_id, client, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
     return rows[0][0] if rows else None
-
-
-def find_record(
-    *, client: str, key: str | None, reference_hash: str | None = None
-) -> IdempotencyRecord | None:
-    """Finds what this client has posted with an idempotency key or, if it has not used that, with a reference. Returns
-    None if it has used neither."""
-    words = UsedWords(client, key, reference_hash)
-    return find_records([words]).get(words)
-
-
-def find_records(words: Iterable[UsedWords]) -> dict[UsedWords, IdempotencyRecord]:
-    """Finds what `find_record` finds, of many. What has not been used is left out. One statement, or none without
-    words."""
-    used = list(words)
-    if not used:
-        return {}
-    rows = fetch(
-        """
-        SELECT used.number, record.order_id, record.body_hash, record.by_reference
-          FROM unnest(%s::text[], %s::text[], %s::text[])
-               WITH ORDINALITY AS used (client, key, reference_hash, number),
-               LATERAL (
-               SELECT order_id, body_hash, false AS by_reference
-                 FROM orders_submissionkey
-                WHERE client = used.client AND key = used.key
-                UNION ALL
-               SELECT order_id, body_hash, true
-                 FROM orders_submissionkey
-                WHERE client = used.client AND reference_hash = used.reference_hash
-                ORDER BY by_reference
-                LIMIT 1
-               ) AS record
-        """,
-        list(map(list, zip(*used, strict=True))),
-    )
-    return {
-        used[number - 1]: IdempotencyRecord(order_id, body_hash, by_reference=by_reference)
-        for number, order_id, body_hash, by_reference in rows
-    }
 
 
 NAMED = "coalesce(body ->> 'workflow', %(unnamed)s::text)"
