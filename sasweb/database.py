@@ -64,9 +64,10 @@ def django_settings(
 ) -> dict[str, Any]:
     """Django's settings for a PostgreSQL url.
 
-    If `is_pooled`, a request borrows its connection, and fails if it gets none within 3 s. An attempt to connect is
-    given up after 1 s: the pool doubles its pauses, and would otherwise find a server minutes after it is back. With
-    `has_pooler` there is one in front of the server.
+    If `is_pooled`, a request borrows its connection, and fails if it gets none within 3 s, or at once while the
+    database does not answer (`sasweb.database_circuit`). An attempt to connect is given up after 1 s: the pool doubles
+    its pauses, and would otherwise find a server minutes after it is back. With `has_pooler` there is one in front of
+    the server.
     """
     options = parameters(url, is_limited=is_limited)
     name, user, password = options.pop("dbname", ""), options.pop("user", ""), options.pop("password", "")
@@ -74,7 +75,7 @@ def django_settings(
     if is_pooled:
         options["pool"] = {"min_size": 2, "max_size": 20, "timeout": 3.0, "reconnect_timeout": 1.0}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "sasweb.watched_postgresql" if is_pooled else "django.db.backends.postgresql",
         "NAME": name,
         "USER": user,
         "PASSWORD": password,

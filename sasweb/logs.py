@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from django.db import InterfaceError, OperationalError
 
 MOST_OF_A_KIND = 60
 """Warnings or errors of one kind that are logged in a minute."""
@@ -83,12 +84,15 @@ def clean(_logger: Any, _name: str, event: structlog.typing.EventDict) -> struct
 
 def is_of_interest(record: logging.LogRecord) -> bool:
     """Whether to log a record. Of Django's records about answers only those about exceptions of ours are kept; the
-    others are clients' mistakes. What it calls suspicious is a mistake, too: a line without a traceback says it all."""
+    others are clients' mistakes, or an outage of the database, which is logged where it is answered. What it calls
+    suspicious is a mistake, too: a line without a traceback says it all."""
     if record.name.startswith("django.security."):
         record.exc_info, record.exc_text = None, None
         record.levelno, record.levelname = logging.WARNING, "WARNING"
     return record.name != "django.request" or (
-        record.exc_info is not None and record.levelno >= logging.ERROR
+        record.exc_info is not None
+        and record.levelno >= logging.ERROR
+        and not isinstance(record.exc_info[1], OperationalError | InterfaceError)
     )
 
 

@@ -6,6 +6,7 @@
 | `LOGIN_URL`, `LOGIN_REDIRECT_URL` | Django's; without them people sign in to the console |
 | `LIMITED_POSTS` | the limits (`sasweb.limits`) that a POST to each of its pages counts for |
 | `LIMITED_SEARCHES` | its API views that count for `search.address` or `search.account` if the request has parameters |
+| `REPEATED_POSTS` | its pages whose form changes nothing more when it comes again, and the template that offers that |
 | `API_TAGS` | the groups of its operations in the API's documentation, each with a `name` and a `description` |
 | `REQUIRED_VARIABLES` | what must be set in the environment where no sandbox stands in for a service |
 """

@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "sasweb.middleware.no_length_without_content",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "sasweb.languages.answer_in_language",
+    "orders.access.unavailable.answer_outages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -149,6 +150,8 @@ LOGIN_REDIRECT_URL = OWN_SETTINGS.first("LOGIN_REDIRECT_URL", "console:overview"
 # Which limits (`sasweb.limits`) a request to a business's own page counts for (`orders.access.limited_requests`).
 LIMITED_POSTS = OWN_SETTINGS.merged("LIMITED_POSTS")
 LIMITED_SEARCHES = frozenset(OWN_SETTINGS.all("LIMITED_SEARCHES"))
+# Which forms a page may send again after an outage, and what it then says (`orders.access.outage_page`).
+REPEATED_POSTS = OWN_SETTINGS.merged("REPEATED_POSTS")
 
 # Guessing: after ten wrong passwords an account is locked for the IP address that they came from, and for no other, so
 # its owner elsewhere notices nothing. Emails without an account are locked in the same way (`orders.access.lockout`).

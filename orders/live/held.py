@@ -74,7 +74,7 @@ class HeldRequests:
         finally:
             leaving.cancel()
             hub.leave(watch)
-        if watch.version != hold.version and not watch.is_over:
+        if watch.is_lost or (watch.version != hold.version and not watch.is_over):
             return Outcome.CHANGED
         await _send_all(answer, send)  # whose client may have left: then it goes nowhere
         return None

@@ -14,6 +14,8 @@ from typing import Any
 import structlog
 from django.db import Error
 
+from sasweb.database_circuit import CIRCUIT
+
 log = structlog.get_logger()
 
 Versions = Mapping[Any, str]
@@ -39,6 +41,7 @@ class Watch:
         self.version = version
         self.is_over = False
         self.is_displaced = False
+        self.is_lost = False
         self.changed = asyncio.Event()
 
     def update(self, version: str) -> None:
@@ -51,6 +54,11 @@ class Watch:
         """Has the reader leave."""
         self.is_over = True
         self.changed.set()
+
+    def lose(self) -> None:
+        """Ends the reader's wait or stream because nobody can tell whether anything has changed."""
+        self.is_lost = True
+        self.end()
 
     def displace(self) -> None:
         """Ends the reader's stream because the same reader has opened a newer one."""
@@ -120,6 +128,10 @@ class Hub:
         except Error as error:
             reason = str(error).strip().split("\n")[0]
             log.warning("versions not read", action="poll", error=reason)
+            if CIRCUIT.is_open:
+                for watches in self._watches.values():
+                    for watch in watches:
+                        watch.lose()
             return
         if isinstance(versions, Unsettled):
             self._look.set()

@@ -19,5 +19,10 @@ LIMITED_POSTS = {
     "shop:checkout": ("orders.account", "checkout.address", "checkout.session", "checkout.recipient"),
     "shop:find-order": EMAILS,
 }
+REPEATED_POSTS = {
+    "shop:checkout": "storefront/unconfirmed.html",
+    "shop:cart-change": "storefront/unchanged_cart.html",
+    "shop:cart-remove": "storefront/unchanged_cart.html",
+}
 LIMITED_SEARCHES = ("api:products",)
 API_TAGS = ({"name": "products", "description": "What can be ordered. Needs no token."},)

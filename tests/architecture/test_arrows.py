@@ -146,7 +146,7 @@ ROOMS = {
         "orders.fields",
         "orders.vocabulary",
         "orders.engine.runtime.sql",
-        *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
+        *("sasweb.limits", "sasweb.problems", "sasweb.refusals", "sasweb.sealing"),
     ),
     "orders.api": (
         *(*BELOW_FACES, "orders.business"),
@@ -157,7 +157,7 @@ ROOMS = {
     "orders.order_page": (*BELOW_FACES, "orders.business"),
     "orders.live": (
         *(*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
-        "sasweb.holding",
+        *("sasweb.database_circuit", "sasweb.holding"),
     ),
     "orders.watchdog": (
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),

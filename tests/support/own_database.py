@@ -1,7 +1,9 @@
 """A PostgreSQL server of a test's own, which the test may stop, starve and cut off; the ORM is pointed at it."""
 
 import contextlib
+import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,6 +39,23 @@ class OwnDatabase:
         """Starts it again."""
         self.server.start()
         connection.close()
+
+    def hang(self) -> None:
+        """Stops all of the server's processes where they are (SIGSTOP): it takes connections and says nothing."""
+        connection.close()
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Lets them go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """The postmaster comes first, so that it starts no others meanwhile."""
+        postmaster = int((self.server.place.data / "postmaster.pid").read_text().split("\n")[0])
+        os.kill(postmaster, number)
+        for child in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), number)
 
     def start_if_down(self) -> None:
         """Starts it again if it has stopped by itself."""

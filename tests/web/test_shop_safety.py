@@ -142,7 +142,7 @@ def test_while_the_database_is_unavailable_a_page_says_so_and_reloads(
     assert response.status_code == 503
     assert response.headers["Retry-After"] == response.headers["Refresh"]
     assert int(response.headers["Retry-After"]) in range(1, 31)
-    assert "rehanging the gallery" in response.content.decode()
+    assert "We can’t show this page right now" in response.content.decode()
 
 
 def test_an_error_shows_a_page_and_not_its_cause(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
