@@ -247,6 +247,7 @@ admin.site.register(models.WebhookEndpoint, ReadOnlyAdmin, exclude=("secret", "p
 for _model in (
     *(models.OrderLine, models.SubmissionMessage, models.SetAside, models.AgentRequest, models.AgentReply),
     *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.OutgoingMessage, models.LeaderLease),
+    models.OrderUpdateReader,
     *(models.AgentInstance, models.Circuit, models.RetryBudget, models.SweepRecord),
     *(models.RoleInstance, models.WorkflowDefinition),
     *(models.BulkAction, models.BulkItem, models.AuditEntry, models.ApprovalRequest),

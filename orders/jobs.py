@@ -26,7 +26,7 @@ from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time, run
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
-from orders.services import announcements, customer_terms
+from orders.services import announcements, customer_terms, order_updates
 from orders.services.operators import bulk_runner, erasure, notifications
 from orders.tracing import spans
 from orders.vocabulary import MessageChannel
@@ -174,8 +174,14 @@ def _notify_by(channel: MessageChannel, seconds: float) -> None:
 
 
 def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
-    """Sends customers' emails that are due in the outbox. Two shifts at once share the work."""
-    _work(queue.deliver_customers_emails, seconds=seconds, pause=OUTBOX_POLL)
+    """Finds what customers are to be told of their orders, and sends their emails that are due in the outbox. Two
+    shifts at once share the work."""
+
+    def tell_customers() -> None:
+        order_updates.post_updates()
+        queue.deliver_customers_emails()
+
+    _work(tell_customers, seconds=seconds, pause=OUTBOX_POLL)
 
 
 def announcement_shift(seconds: float = ANNOUNCEMENT_SHIFT) -> None:

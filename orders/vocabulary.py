@@ -304,6 +304,7 @@ class MessageKind(StrEnum):
     WEBHOOK_OFF = "webhook_off"
     HANDOVER = "handover"
     APPROVAL = "approval"
+    ORDER_UPDATE = "order_update"
 
 
 class MessageChannel(StrEnum):

@@ -14,7 +14,6 @@ from urllib.parse import unquote, urlsplit
 
 import aiosmtplib
 import django
-from django.core.mail import EmailMessage
 from django.utils.encoding import punycode
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -30,13 +29,8 @@ class NotSentError(Exception):
         self.is_final = is_final
 
 
-def send(url: str, email: EmailMessage) -> None:
+def send(url: str, message: bytes, *, sender: str, recipient: str) -> None:
     """Hands one email, to one recipient, to the mail server at `url`. Raises `NotSentError`."""
-    try:
-        message = b"".join(line + b"\r\n" for line in email.message().as_bytes().splitlines())
-        sender, recipient = _address(email.from_email), _address(email.to[0])
-    except ValueError as error:  # a line break in a header, or an invalid email
-        raise NotSentError(str(error), is_final=True) from error
     try:
         asyncio.run(_send(url, message, sender=sender, recipient=recipient))
     except (aiosmtplib.SMTPException, OSError, ValueError) as error:
@@ -64,7 +58,7 @@ def settings(url: str) -> dict[str, Any]:
     }
 
 
-def _address(mailbox: str) -> str:
+def address(mailbox: str) -> str:
     """The email address of a mailbox such as `Shop <shop@example.org>`, its domain in ASCII. Raises `ValueError`."""
     addresses = email_policy.header_factory("To", mailbox).addresses
     if len(addresses) != 1 or not addresses[0].domain:

@@ -273,7 +273,9 @@ class OutgoingMessageOut(Out):
 
     def get_skipped_because(self, message: MessageRow) -> str | None:
         """Why it was skipped."""
-        return why_skipped(kind=message.kind, channel=message.channel) if message.is_skipped else None
+        if not message.is_skipped:
+            return None
+        return why_skipped(kind=message.kind, channel=message.channel, reason=message.skipped_because)
 
 
 OutgoingMessagePageOut = page_of(OutgoingMessageOut, "A page of the outbox, newest first.")

@@ -185,6 +185,7 @@ def order_in(body: Any, *, account_id: int) -> NewOrder:
         priority=common["priority"],
         reply_to=reply_to,
         words=words,
+        tells_customer=kind.tells_customers_of_clients,
     )
 
 

@@ -9,7 +9,7 @@ Everything that the two need is here and in `orders.agents`.
 """
 
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
-from orders.business.kinds import Draft, Line, OrderKind, Profile
+from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
 from orders.business.runbooks import Advice, Runbook
@@ -37,6 +37,7 @@ __all__ = [
     "FieldType",
     "Json",
     "Line",
+    "LinePicture",
     "Money",
     "Move",
     "OrderKind",

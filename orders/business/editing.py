@@ -12,7 +12,7 @@ from orders.business.fields import Field
 from orders.business.reading import BadOrderError
 from orders.business.words import CustomerWords
 from orders.engine.branches import declared_name
-from orders.engine.contracts import ResultField
+from orders.engine.contracts import Compensation, ResultField
 from orders.engine.waits import Decision
 
 
@@ -76,6 +76,13 @@ def is_point_of_no_return(workflow: str, version: int, step: str) -> bool:
 def charging_steps(workflow: str, version: int) -> frozenset[str]:
     """Returns the steps that take the order's value from the customer, and give it back when they are compensated."""
     return _steps(workflow, version, "takes_value")
+
+
+def sends_notice(workflow: str, version: int) -> frozenset[str]:
+    """Returns the steps that, when an order is cancelled, tell its customer so."""
+    declaration = registry.workflows().get((workflow, version))
+    steps = declaration.steps if declaration else ()
+    return frozenset(step.name for step in steps if step.compensation is Compensation.NOTICE)
 
 
 def charging_workflows() -> frozenset[str]:

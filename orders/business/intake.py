@@ -285,6 +285,7 @@ def _order(draft: Draft) -> Order:
         metadata=dict(draft.words.metadata) or None,
         data=dict(draft.data),
         placed_at=draft.placed_at,
+        tells_customer=draft.tells_customer,
         **columns_of(draft.profile),
     )
 

@@ -1,6 +1,6 @@
 """A kind of order: the workflow that its orders go through, in all its versions, and what people see of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.reading import BadOrderError
 from orders.business.runbooks import Runbook
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
+from orders.business.updates import OrderUpdate
 from orders.business.words import CustomerWords
 from orders.engine.contracts import Json, Workflow
 from orders.engine.intakes import Submission
@@ -48,6 +49,15 @@ class Profile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LinePicture:
+    """A picture of what was ordered, as a PNG, with its size in pixels."""
+
+    png: bytes
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Draft:
     """A submission that describes an order. `data` are what `OrderKind.read` made of it.
 
@@ -64,6 +74,7 @@ class Draft:
     placed_at: datetime
     customer_id: int | None
     words: OwnWords = NO_WORDS
+    tells_customer: bool = False
 
     @property
     def order_id(self) -> UUID:
@@ -94,6 +105,11 @@ class OrderKind:
     templates: ClassVar[str] = ""
     """The folder of its own templates of an order's page, which extend those of the same names in `order`:
     `page.html`, `progress.html` and `cancel.html`. Any of them may be missing."""
+    updates: ClassVar[Collection[OrderUpdate]] = frozenset(OrderUpdate)
+    """What its customers are told by email, unless they see it on the order's page. Of an order whose workflow sends a
+    notice of its own when it is cancelled (`Compensation.NOTICE`), they are not told that a second time."""
+    tells_customers_of_clients: ClassVar[bool] = False
+    """Whether that holds of orders that REST clients place, too. The email of such an order may be its client's own."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
     client_links: ClassVar[Mapping[str, str]] = {}
@@ -183,6 +199,12 @@ class OrderKind:
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
         """Returns the codes of what these words name, such as of products with them in their titles, `most` at most."""
         return [words]
+
+    @classmethod
+    def pictures(cls, skus: Sequence[str], *, width: int) -> Mapping[str, LinePicture]:
+        """Returns pictures of what these codes name, by their codes, for emails; none of what has no picture. They are
+        `width` pixels wide, as an email carries them. May look things up."""
+        return {}
 
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:

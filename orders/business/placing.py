@@ -70,7 +70,8 @@ class ReferenceTakenError(SaswebError):
 class NewOrder:
     """An order to be placed. `request` is what its client asks for, checked; `OrderKind.describe` makes its data of
     that, unless it `is_described` already. `original` is what the client sent, if reading it may have added to it.
-    `traceparent` is that of its request, which the order's trace links to."""
+    `traceparent` is that of its request, which the order's trace links to. `tells_customer` says that its customer is
+    emailed what becomes of it."""
 
     kind: type[OrderKind]
     request: Json
@@ -80,6 +81,7 @@ class NewOrder:
     priority: int = DEFAULT_PRIORITY
     reply_to: str = ""
     words: OwnWords = NO_WORDS
+    tells_customer: bool = False
     traceparent: str = field(default_factory=traceparents.current, compare=False)
 
     def fingerprint(self) -> str:
@@ -147,6 +149,7 @@ def start(
         priority=priority,
         reply_to=reply_to,
         words=words,
+        tells_customer=True,
     )
     return post_order(client=client, order=order, key=own_key(kind, key)).order_id
 
@@ -238,4 +241,5 @@ def message_of(order: NewOrder, data: Json) -> dict[str, Any]:
         reply_to=order.reply_to,
         placed_at=timezone.now(),
         words=order.words,
+        tells_customer=order.tells_customer,
     )

@@ -2,7 +2,8 @@
 
     {"workflow": "fulfil-order", "subject": "", "priority": 5, "reply_to": "", "placed_at": "2026-…", …data}
 
-`reference` and `metadata` are beside them if its client gave any.
+`reference` and `metadata` are beside them if its client gave any, and `tells_customer` if its customer is to be emailed
+what becomes of it.
 A submission without `workflow` is of the installation's first kind, as all were before there were several.
 """
 
@@ -19,7 +20,16 @@ from orders.engine.runtime.text import strict_json
 DEFAULT_PRIORITY = 5
 """In the middle of 0 to 9, so there is room for more and for less urgent orders."""
 LONGEST_SUBJECT = 120
-RESERVED = ("workflow", "subject", "priority", "reply_to", "placed_at", "reference", "metadata")
+RESERVED = (
+    "workflow",
+    "subject",
+    "priority",
+    "reply_to",
+    "placed_at",
+    "reference",
+    "metadata",
+    "tells_customer",
+)
 """The names that data cannot have."""
 GUEST = "guest"
 """The client of orders that have no account."""
@@ -34,6 +44,7 @@ def compose(
     reply_to: str,
     placed_at: datetime,
     words: OwnWords = NO_WORDS,
+    tells_customer: bool = False,
 ) -> dict[str, Any]:
     """Returns the body of a submission. Raises `BadOrderError` if the data have a name that is reserved, or something
     else of it is not allowed."""
@@ -52,6 +63,7 @@ def compose(
         "reply_to": read_text(reply_to, "reply_to", LONGEST_QUEUE, lowest=0),
         "placed_at": placed_at.isoformat(),
         **read_words(words.given).given,
+        **({"tells_customer": True} if tells_customer else {}),
     }
 
 
@@ -61,7 +73,8 @@ def read_priority(value: object) -> int:
 
 
 def read_common(body: object) -> dict[str, Any]:
-    """Reads what every submission has: `subject`, `priority`, `reply_to`, `placed_at` and its `words`."""
+    """Reads what every submission has: `subject`, `priority`, `reply_to`, `placed_at`, `tells_customer` and its
+    `words`."""
     order = read_object(body, "the body")
     return {
         "subject": read_text(_given(order, "subject", ""), "subject", LONGEST_SUBJECT, lowest=0),
@@ -69,6 +82,7 @@ def read_common(body: object) -> dict[str, Any]:
         "reply_to": read_text(_given(order, "reply_to", ""), "reply_to", LONGEST_QUEUE, lowest=0),
         "placed_at": read_moment(order.get("placed_at"), "placed_at"),
         "words": read_words(order),
+        "tells_customer": order.get("tells_customer") is True,
     }
 
 

@@ -1,7 +1,7 @@
 """The language of a page or an email."""
 
 from babel import Locale, UnknownLocaleError
-from django.utils.translation import get_language, to_locale
+from django.utils.translation import get_language, get_supported_language_variant, to_locale
 
 
 def reader_locale() -> Locale:
@@ -10,3 +10,12 @@ def reader_locale() -> Locale:
         return Locale.parse(to_locale(get_language() or "en"))
     except (UnknownLocaleError, ValueError):
         return Locale("en")
+
+
+def known_language(tag: object) -> str:
+    """The language in which somebody is written to who has asked for this one: "hu" for "hu-HU", and English for one
+    that we do not have, and for none."""
+    try:
+        return get_supported_language_variant(tag) if isinstance(tag, str) and tag else "en"
+    except LookupError:
+        return "en"

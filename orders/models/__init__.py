@@ -39,7 +39,7 @@ from orders.models.health import (
 from orders.models.limits import Bucket
 from orders.models.order import Order, OrderLine
 from orders.models.order_notes import OrderNote
-from orders.models.outbox import OutgoingMessage
+from orders.models.outbox import OrderUpdateReader, OutgoingMessage
 from orders.models.pauses import IntakePause, StepPause
 from orders.models.presence import Presence
 from orders.models.requests import LoggedRequest
@@ -82,6 +82,7 @@ __all__ = [
     "OrderLine",
     "OrderNote",
     "OrderProcess",
+    "OrderUpdateReader",
     "OutgoingMessage",
     "OwnRunbook",
     "Presence",

@@ -37,6 +37,9 @@ class Order(models.Model):
     placed_at = models.DateTimeField()
     promised_by = models.DateTimeField(null=True, help_text="when its customer expects it to be done")
     inserted_at = models.DateTimeField(db_default=Now())
+    tells_customer = models.BooleanField(
+        default=False, db_default=False, help_text="whether its customer is emailed what becomes of it"
+    )
     ship_to = models.JSONField(null=True, help_text="only of orders from before there were data")
     payment_method = models.CharField(max_length=64, blank=True, db_default="")
 

@@ -18,6 +18,21 @@ class Priority(models.IntegerChoices):
     CUSTOMER = 1
 
 
+class OrderUpdateReader(models.Model):
+    """The one row that says how far the events of orders have been read for what customers are to be told.
+
+    `orders.services.order_updates` writes it. It is made at the first look: what happened before that is not told.
+    """
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    position = models.BigIntegerField(help_text="of the last event that was read, in the feed of changes")
+    event_id = models.BigIntegerField()
+    looked_for_late_at = models.DateTimeField(help_text="when orders were last looked for that are late")
+
+    def __str__(self) -> str:
+        return f"read up to {self.position}"
+
+
 class OutgoingMessage(models.Model):
     """One email, or one call of the webhook of the alerts. `orders.outbox.queue` posts it and describes its life.
 

@@ -290,6 +290,17 @@ class Event(models.Model):
             models.Index(
                 fields=["at"], condition=Q(kind=EventKind.WAITING_FOR_AGENT.value), name="event_of_waiting"
             ),
+            models.Index(
+                fields=["position", "id"],
+                condition=Q(
+                    kind__in=[
+                        EventKind.STEP_DECLINED.value,
+                        EventKind.ERROR.value,
+                        EventKind.COMPENSATED.value,
+                    ]
+                ),
+                name="event_to_tell",
+            ),
         ]
 
     def __str__(self) -> str:

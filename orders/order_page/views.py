@@ -20,11 +20,14 @@ from orders.business.editing import customer_words
 from orders.business.registry import find_kind
 from orders.fields.locales import reader_locale
 from orders.order_page.addresses import events_url
+from orders.order_page.seeing import sees_page, sees_part
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors import durations
 from orders.services import customers as customer_services
+from orders.services import order_updates
 from orders.services.act_results import ResultStatus
 from orders.services.order_lock import NoSuchOrderError
+from orders.wording.customer_updates import key_of_update, update_of
 from orders.wording.customers.charges import refund_promise
 from orders.wording.customers.progress import progress
 
@@ -36,14 +39,14 @@ GENERAL = "order"
 @of_an_order
 def show_order(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The whole page."""
-    return _render(request, visit, "page.html")
+    return _render(request, visit, "page.html", is_seen=sees_page(request))
 
 
 @require_safe
 @of_an_order
 def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The part of the page that changes, for live updates and polling."""
-    return _render(request, visit, "progress.html")
+    return _render(request, visit, "progress.html", is_seen=sees_part(request))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,17 +84,21 @@ def renew_link(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "order/old_link.html", {"is_sent": True})
 
 
-def _render(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
-    """A page of an order, from its kind's own template, or else the general one."""
-    tracked, locale = visit.tracked, reader_locale()
+def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = False) -> HttpResponse:
+    """A page of an order, from its kind's own template, or else the general one. What its customer sees on it, she is
+    not told by email."""
+    tracked, locale, now = visit.tracked, reader_locale(), timezone.now()
     order = tracked.order
     kind = find_kind(order.workflow)
     folders = (kind.templates, GENERAL) if kind and kind.templates else (GENERAL,)
     usual = durations.usual_seconds()
+    present = progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow))
+    if is_seen and (update := update_of(present)):
+        order_updates.note_seen(tracked, update=update, key=key_of_update(tracked, update), now=now)
     context: dict[str, Any] = {
         "order": order,
         "tracked": tracked,
-        "progress": progress(tracked, now=timezone.now(), locale=locale, usual=usual.get(order.workflow)),
+        "progress": present,
         "progress_template": select_template([f"{folder}/progress.html" for folder in folders]),
         "cancel_until": customer_words(order.workflow).cancel_until,
         "refund": refund_promise(order, locale=locale),

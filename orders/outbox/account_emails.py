@@ -4,21 +4,24 @@ The jobs process looks the account up when it composes the email, so neither the
 it takes reveals whether there is one.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
-from django.template.loader import render_to_string
 from django.utils.encoding import force_bytes
 from django.utils.http import urlencode, urlsafe_base64_encode
+from django.utils.translation import gettext as _
 
 from orders.access import sign_up_links
 from orders.access.public_urls import public_url
 from orders.access.sign_up_links import SignUp
+from orders.emails.letter import Block, Button, Heading, Note, Paragraph
 from orders.models import OutgoingMessage
-from orders.outbox.content import Email
+from orders.outbox.content import Email, email_of
+from orders.outbox.letters import letter_of, sender_name
 from orders.vocabulary import MessageKind, MessageState
 
 
@@ -31,25 +34,17 @@ def compose_sign_up(message: OutgoingMessage) -> list[Email]:
     following = message.arguments.get("following", "")
     if any(_accounts(email)):
         query = f"?{urlencode({'next': following})}" if following else ""
-        links = {
-            "sign_in": public_url("account:sign-in") + query,
-            "forgotten": public_url("account:forgotten"),
-        }
-        return [_email(email, "have_account", links)]
+        return [_have_account(email, sign_in=public_url("account:sign-in") + query)]
     if _has_link(message):
         return []
     token = sign_up_links.make_token(SignUp(email=email, next_path=following))
-    return [_email(email, "sign_up", {"link": public_url("account:finish", token)})]
+    return [_sign_up(email, link=public_url("account:finish", token))]
 
 
 def compose_new_password(message: OutgoingMessage) -> list[Email]:
     """A link to set a new password, for each account of this email address that can sign in with one."""
     return [
-        _email(
-            user.email or message.recipient,
-            "new_password",
-            {"link": _reset_link(user)},
-        )
+        _new_password(user.email or message.recipient, link=_reset_link(user))
         for user in _accounts(message.recipient)
         if user.is_active and user.has_usable_password()
     ]
@@ -79,8 +74,54 @@ def _accounts(email: str) -> list[User]:
     return [user for user in users if email in (user.username, user.email.lower())]
 
 
-def _email(recipient: str, template: str, context: dict[str, str]) -> Email:
-    """The template's first line is the subject."""
-    text = render_to_string(f"account/mail/{template}.txt", context)
-    subject, _, body = text.strip().partition("\n")
-    return Email(recipient=recipient, subject=subject, body=body.strip() + "\n")
+def _have_account(email: str, *, sign_in: str) -> Email:
+    shop = sender_name()
+    blocks: list[Block] = [
+        Heading(_("You already have an account")),
+        Paragraph(
+            _(
+                "Someone, probably you, tried to sign up for {shop} with this email address. You already have an"
+                " account: sign in with your password."
+            ).format(shop=shop)
+        ),
+        Button(_("Sign in"), sign_in),
+        Paragraph(_("If you have forgotten your password, set a new one.")),
+        Button(_("Set a new password"), public_url("account:forgotten")),
+        Note(_("If this was not you, you can ignore this email.")),
+    ]
+    return _email(email, _("Your {shop} account").format(shop=shop), blocks)
+
+
+def _sign_up(email: str, *, link: str) -> Email:
+    shop = sender_name()
+    blocks: list[Block] = [
+        Heading(_("Choose a password")),
+        Paragraph(
+            _(
+                "Someone, probably you, asked to sign up for {shop} with this email address. To begin, choose"
+                " a password."
+            ).format(shop=shop)
+        ),
+        Button(_("Choose a password"), link),
+        Paragraph(_("The link works for one day.")),
+        Note(_("If this was not you, you can ignore this email: without the link, no account is created.")),
+    ]
+    return _email(email, _("Your {shop} account").format(shop=shop), blocks)
+
+
+def _new_password(email: str, *, link: str) -> Email:
+    shop = sender_name()
+    blocks: list[Block] = [
+        Heading(_("Set a new password")),
+        Paragraph(
+            _("Someone, probably you, asked to set a new password for your {shop} account.").format(shop=shop)
+        ),
+        Button(_("Set a new password"), link),
+        Paragraph(_("The link works once and expires in one hour.")),
+        Note(_("If this was not you, you can ignore this email: your password stays as it is.")),
+    ]
+    return _email(email, _("Set a new password for {shop}").format(shop=shop), blocks)
+
+
+def _email(recipient: str, subject: str, blocks: Sequence[Block]) -> Email:
+    return email_of(letter_of(subject, blocks), recipient=recipient)

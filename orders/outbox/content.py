@@ -1,17 +1,22 @@
 """What a message of the outbox says, once it has been composed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from orders.emails.html import as_html
+from orders.emails.letter import Letter, Picture, as_text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Email:
-    """One email in plain text, to one recipient."""
+    """One email to one recipient: in plain text, and also in HTML with pictures if it is for a customer."""
 
     recipient: str
     subject: str
     body: str
+    html: str = ""
+    pictures: Sequence[Picture] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +25,17 @@ class WebhookCall:
 
     url: str
     body: Mapping[str, Any]
+
+
+def email_of(letter: Letter, *, recipient: str) -> Email:
+    """The email that a letter is sent as."""
+    return Email(
+        recipient=recipient,
+        subject=letter.subject,
+        body=as_text(letter),
+        html=as_html(letter),
+        pictures=letter.pictures,
+    )
 
 
 Content = Email | WebhookCall

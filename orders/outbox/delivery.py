@@ -2,11 +2,13 @@
 
 import json
 import time
+from email.utils import format_datetime
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage
+from django.utils import timezone
 
+from orders.emails.mime import Message, mailbox, write
 from orders.outbox.content import Content, Email, WebhookCall
 from sasweb import mail_server, webhooks
 from sasweb.mail_server import NotSentError
@@ -29,16 +31,25 @@ def deliver(content: Content, *, message_id: str) -> None:
 
 def _send(email: Email, message_id: str) -> None:
     config = settings.CONFIG
-    mail_server.send(
-        config.email_url,
-        EmailMessage(
-            email.subject,
-            email.body,
-            config.email_from,
-            [email.recipient],
-            headers={"Message-ID": f"<{message_id}>"},
-        ),
-    )
+    try:
+        sender, recipient = mail_server.address(config.email_from), mail_server.address(email.recipient)
+        message = Message(
+            headers={
+                "From": mailbox(config.email_from, address=sender),
+                "To": recipient,
+                "Subject": email.subject,
+                "Message-ID": f"<{message_id}>",
+                "Date": format_datetime(timezone.now()),
+                "Auto-Submitted": "auto-generated",
+            },
+            text=email.body,
+            html=email.html,
+            pictures=email.pictures,
+        )
+        content = write(message)
+    except ValueError as error:  # a line break in a header, or an invalid email
+        raise NotSentError(str(error), is_final=True) from error
+    mail_server.send(config.email_url, content, sender=sender, recipient=recipient)
 
 
 def _call(call: WebhookCall, message_id: str) -> None:

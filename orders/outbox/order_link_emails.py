@@ -7,10 +7,12 @@ from django.utils.translation import gettext as _
 
 from orders.access import guest_links
 from orders.access.public_urls import public_url
+from orders.emails.letter import Block, Button, Facts, Heading, Note, Paragraph
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
 from orders.models import OutgoingMessage
-from orders.outbox.content import Email
+from orders.outbox.content import Email, email_of
+from orders.outbox.letters import letter_of, sender_name
 from orders.selectors import tracked_orders
 from orders.vocabulary import ActorKind, EventKind
 
@@ -27,18 +29,20 @@ def compose(message: OutgoingMessage) -> list[Email]:
     if guest.link_mailed_at and timezone.now() - guest.link_mailed_at < QUIET:
         return []
     link = public_url("order:guest-page", guest_links.make_token(message.order_id))
-    body = _(
-        "Hello,\n\nHere is the link to your order {order}:\n\n{link}\n\n"
-        "Anyone who has this link can see your order, so please keep it to yourself.\n"
-        "If you did not order from us, you can ignore this email.\n"
-    )
-    return [
-        Email(
-            recipient=guest.email,  # the order's own, never the one that was typed
-            subject=_("Your order at Print Shop"),
-            body=body.format(order=message.order_id, link=link),
-        )
+    blocks: list[Block] = [
+        Heading(_("Here is your order")),
+        Paragraph(
+            _("This link leads to your order, and shows how far it is. It works for {days} days.").format(
+                days=guest_links.VALID_FOR.days
+            )
+        ),
+        Button(_("See your order"), link),
+        Facts([(_("Order number"), str(message.order_id))]),
+        Note(_("Anyone who has this link can see your order, so please keep it to yourself.")),
+        Note(_("If you did not order from us, you can ignore this email.")),
     ]
+    letter = letter_of(_("Your order at {shop}").format(shop=sender_name()), blocks)
+    return [email_of(letter, recipient=guest.email)]  # the order's own address, never the one that was typed
 
 
 def record_sent(message: OutgoingMessage) -> None:

@@ -37,6 +37,7 @@ from orders.outbox import (
     approval_messages,
     handover_emails,
     order_link_emails,
+    order_update_emails,
     webhook_emails,
 )
 from orders.outbox.content import Content
@@ -69,6 +70,7 @@ COMPOSERS: Mapping[str, Composer] = {
     MessageKind.WEBHOOK_OFF: webhook_emails.compose,
     MessageKind.HANDOVER: handover_emails.compose,
     MessageKind.APPROVAL: approval_messages.compose,
+    MessageKind.ORDER_UPDATE: order_update_emails.compose,
 }
 """What a message of each kind says; nothing, when there is no reason to send it."""
 FOR_OPERATORS = frozenset({MessageKind.ALERT, MessageKind.APPROVAL})
@@ -88,8 +90,10 @@ def post(
     order_id: UUID | None = None,
     group: AlertGroup | None = None,
     key: str | None = None,
+    after: timedelta = timedelta(),
 ) -> OutgoingMessage:
-    """Puts a message into the outbox, in the caller's transaction. Of two posts with one `key` the first counts.
+    """Puts a message into the outbox, in the caller's transaction, to be sent `after` a while. Of two posts with one
+    `key` the first counts.
 
     The arguments are stored and must hold no secret.
     """
@@ -101,8 +105,8 @@ def post(
         "order_id": order_id,
         "group": group,
         "priority": Priority.ALERT if kind in FOR_OPERATORS else Priority.CUSTOMER,
-        "due_at": Now(),
-        "give_up_at": Now() + patience(kind),
+        "due_at": Now() + after,
+        "give_up_at": Now() + after + patience(kind),
     }
     if key is None:
         return OutgoingMessage.objects.create(**fields)

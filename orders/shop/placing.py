@@ -50,5 +50,6 @@ def as_order(order: NewOrder) -> business.NewOrder:
         priority=request.pop("priority"),
         reply_to=request.pop("reply_to"),
         words=words,
+        tells_customer=True,
         request={**request, "ship_to": dict(order.ship_to)},
     )

@@ -13,6 +13,7 @@ from orders.business import (
     FieldType,
     Json,
     Line,
+    LinePicture,
     Money,
     OrderKind,
     Profile,
@@ -101,6 +102,12 @@ class FulfilOrder(OrderKind):
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
         products = Product.objects.filter(Q(sku__iexact=words) | Q(title__icontains=words))
         return list(products.order_by("sku").values_list("sku", flat=True)[:most])
+
+    @classmethod
+    def pictures(cls, skus: Sequence[str], *, width: int) -> Mapping[str, LinePicture]:
+        from orders.shop.pictures import line_pictures  # noqa: PLC0415 - the roles draw nothing
+
+        return line_pictures(skus, width=width)
 
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:

@@ -237,7 +237,9 @@ def message_kind(kind: str) -> str:
 @register.filter
 def why_skipped(message: MessageRow) -> str:
     """Why an outgoing message was skipped, as a sentence."""
-    return skipped_messages.why_skipped(kind=message.kind, channel=message.channel)
+    return skipped_messages.why_skipped(
+        kind=message.kind, channel=message.channel, reason=message.skipped_because
+    )
 
 
 @register.filter

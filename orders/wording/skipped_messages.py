@@ -12,6 +12,9 @@ REASONS: Mapping[str, str] = {
     MessageKind.NEW_PASSWORD: "No account that signs in with a password has this email address.",
     MessageKind.WEBHOOK_OFF: "The webhook has been enabled or deleted since.",
     MessageKind.HANDOVER: "The recipient is no longer an operator.",
+    MessageKind.ORDER_UPDATE: (
+        "What it was about had passed before it was sent, or its customer was told of it in another way."
+    ),
     MessageKind.APPROVAL: (
         "The request was answered, or expired, before it was sent, or ALERT_EMAIL or ALERT_WEBHOOK_URL is empty."
     ),
@@ -22,7 +25,9 @@ ALERTS: Mapping[str, str] = {
 }
 
 
-def why_skipped(*, kind: str, channel: str) -> str:
-    """Why a message of this kind was skipped, as a sentence."""
+def why_skipped(*, kind: str, channel: str, reason: str = "") -> str:
+    """Why a message of this kind was skipped, as a sentence; `reason` is the one that is stored with it, if any."""
+    if reason:
+        return reason
     reasons = ALERTS if kind == MessageKind.ALERT else REASONS
     return reasons.get(channel if kind == MessageKind.ALERT else kind, "There was no reason to send it.")

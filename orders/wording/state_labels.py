@@ -107,6 +107,7 @@ MESSAGE_KINDS: Mapping[str, str] = {
     MessageKind.WEBHOOK_OFF: "webhook disabled",
     MessageKind.HANDOVER: "hand-over",
     MessageKind.APPROVAL: "request for approval",
+    MessageKind.ORDER_UPDATE: "order update",
 }
 MESSAGE_STATES: Mapping[str, Pill] = {
     MessageState.QUEUED: Pill("idle", "clock", "waiting"),

@@ -23,6 +23,7 @@
   let isOver = false;
   let fetching = null;
   let again = false;
+  let isUnseen = false; // whether the part was fetched for a page that nobody looked at
   let announced = headline(shown());
   let announcedAt = 0;
   let announceTimer = 0;
@@ -87,10 +88,13 @@
     }
   }
 
+  // The server tells a customer by email what she has not seen, so it is told whether the page is visible.
   async function fetchPart() {
+    isUnseen = document.hidden;
     try {
       const answer = await fetch(`${location.pathname}progress/`, {
         cache: "no-store",
+        headers: isUnseen ? {} : { "Page-Visible": "yes" },
         redirect: "error",
         signal: AbortSignal.timeout(10000),
       });
@@ -147,6 +151,7 @@
     clearTimeout(retryTimer);
     close();
     found();
+    if (isUnseen) document.addEventListener("visibilitychange", refresh, { once: true });
     document.removeEventListener("visibilitychange", onVisibility);
   }
 
@@ -185,7 +190,7 @@
     if (document.hidden) {
       hiddenTimer = setTimeout(close, HIDDEN);
     } else {
-      if (!source || lostAt) refresh();
+      if (!source || lostAt || isUnseen) refresh();
       open();
     }
   }

@@ -26,8 +26,8 @@ def test_the_confirmation_arrives(sandbox: Sandbox) -> None:
     perform(mail_agent(sandbox), request)
     (mail,) = mails(sandbox, request)
     assert mail["message_id"] == f"{request.key}@shop.example"
-    assert "confirmed" in mail["subject"]
-    assert "EUR 78.00" in mail["body"]
+    assert "on its way" in mail["subject"]
+    assert "€78.00" in mail["body"]
     assert "trk_1" in mail["body"]
 
 

@@ -23,7 +23,7 @@ BUSINESS = ("orders.shop", "orders.agents")
 PUBLIC = (
     *("orders.business", "orders.agents", "orders.fields", "orders.vocabulary", "orders.wording"),
     *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits", "orders.engine.runtime.sql"),
-    "orders.engine.rehearsals",
+    *("orders.emails", "orders.engine.rehearsals"),
     *("orders.services.accounts", "orders.services.act_results", "orders.services.customers"),
     *("orders.services.order_lock", "orders.services.placing", "orders.services.signalling"),
     *("orders.services.answers", "orders.selectors.accounts", "orders.selectors.order_lists"),
@@ -53,6 +53,7 @@ BELOW_FACES = (
 )
 ROOMS = {
     "orders.vocabulary": (),
+    "orders.emails": (),
     "orders.fields": (),
     "orders.tracing": (),
     "orders.models": ("orders.vocabulary", "sasweb.sealing"),
@@ -129,7 +130,7 @@ ROOMS = {
             "orders.wording",
             "orders.selectors",
         ),
-        *("orders.models", "orders.vocabulary", "orders.fields"),
+        *("orders.business", "orders.emails", "orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
     ),
     "orders.webhooks": (
@@ -230,8 +231,20 @@ def test_an_agent_knows_the_contracts_and_its_transport_and_no_database() -> Non
     assert offences(within("orders.agents"), is_wrong=only(*allowed)) == []
     assert offences(within("orders.agents"), is_wrong=never("django", "psycopg")) == []
     agents = [module for module in within("orders.shop.agents") if module != "orders.shop.agents"]
-    assert offences(agents, is_wrong=only(*allowed, "orders.shop.agents", "orders.fields")) == []
+    own = ("orders.shop.agents", "orders.shop.letters", "orders.fields")
+    assert offences(agents, is_wrong=only(*allowed, *own)) == []
     assert offences(agents, is_wrong=never("django", "psycopg")) == []
+
+
+@pytest.mark.pattern("A1")
+def test_what_an_agent_writes_to_a_customer_is_written_without_the_database() -> None:
+    assert not any(
+        is_within(module, "orders.models", "orders.selectors") for module in reach("orders.shop.letters")
+    )
+
+
+def test_emails_are_written_without_django() -> None:
+    assert offences(within("orders.emails"), is_wrong=never("django")) == []
 
 
 @pytest.mark.pattern("A1")

@@ -63,7 +63,14 @@ class Mailbox:
 
 def links(email: EmailMessage) -> list[str]:
     """The paths of the links in an email."""
-    return re.findall(r"^https?://testserver(/\S*)$", email.get_content().replace("\r", ""), flags=re.M)
+    return re.findall(r"^https?://testserver(/\S*)$", text_of(email), flags=re.M)
+
+
+def text_of(email: EmailMessage) -> str:
+    """The plain text of an email."""
+    part = email.get_body(("plain",))
+    assert part is not None, "every email has a part in plain text"
+    return str(part.get_content()).replace("\r", "")
 
 
 @contextmanager

@@ -57,6 +57,7 @@ def test_a_valid_order_is_read_completely() -> None:
     common = {
         **{"subject": "a gift", "priority": 9, "reply_to": "app-1", "placed_at": placed_at},
         "words": OwnWords(reference="g-7"),
+        "tells_customer": False,
     }
     assert read_common(body) == common
 

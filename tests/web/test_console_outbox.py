@@ -10,6 +10,7 @@ from orders.outbox.queue import deliver_due
 from orders.selectors.desk.outbox import SHOWN, mask
 from orders.services import accounts as account_services
 from orders.wording import skipped_messages
+from tests.support import mailbox
 from tests.support.factories import ago, ahead
 from tests.support.mailbox import Mailbox
 from tests.support.order_bodies import EMAIL
@@ -57,7 +58,7 @@ def test_it_shows_each_message_with_its_state_attempts_error_and_next_try() -> N
 def test_it_hides_customers_email_addresses_and_every_link_that_was_sent(inbox: Mailbox) -> None:
     account_services.ask_to_sign_up(email=EMAIL, following="", language="en")
     (email,) = inbox.deliver()
-    token = email.get_content().partition("/account/sign-up/")[2].split("/")[0]
+    token = mailbox.text_of(email).partition("/account/sign-up/")[2].split("/")[0]
     text = text_of(signed_in(person("admin")))
     assert 'a…</span><span class="piece">@example.com' in text
     assert EMAIL not in text
@@ -83,7 +84,15 @@ def test_it_says_why_a_message_was_skipped() -> None:
     client = signed_in(person("viewer"))
     assert "No message was skipped." in text_of(client, "?view=skipped")
     group = AlertGroup.objects.create(kind="outage", agent="carrier", code="unreachable", pattern="no answer")
-    for kind in ("sign_up", "new_password", "order_link", "webhook_off", "handover", "approval"):
+    for kind in (
+        "sign_up",
+        "new_password",
+        "order_link",
+        "webhook_off",
+        "handover",
+        "approval",
+        "order_update",
+    ):
         a_failure(state="skipped", error="", kind=kind)
     for channel in ("email", "webhook"):
         a_failure(state="skipped", error="", kind="alert", channel=channel, group=group)

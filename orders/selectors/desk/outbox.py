@@ -26,7 +26,8 @@ VIEWS = {
 
 @dataclass(frozen=True, kw_only=True)
 class MessageRow:
-    """A message on the page. `due_at` is when it is tried next; None once it has ended."""
+    """A message on the page. `due_at` is when it is tried next; None once it has ended. `skipped_because` is stored
+    with one that was skipped before it was composed."""
 
     id: int
     kind: str
@@ -40,6 +41,7 @@ class MessageRow:
     ended_at: datetime | None
     group_id: int | None
     order_id: UUID | None
+    skipped_because: str = ""
 
     @property
     def can_be_retried(self) -> bool:
@@ -72,6 +74,7 @@ def mask(email: str) -> str:
 
 
 def _row(message: OutgoingMessage) -> MessageRow:
+    is_skipped = message.state == MessageState.SKIPPED
     is_for_operators = message.kind in (MessageKind.ALERT, MessageKind.APPROVAL)
     return MessageRow(
         id=message.pk,
@@ -80,7 +83,8 @@ def _row(message: OutgoingMessage) -> MessageRow:
         recipient=message.recipient if is_for_operators else mask(message.recipient),
         state=message.state,
         attempts=message.attempts,
-        error=message.error,
+        error="" if is_skipped else message.error,
+        skipped_because=message.error if is_skipped else "",
         created_at=message.created_at,
         due_at=message.due_at,
         ended_at=message.ended_at,

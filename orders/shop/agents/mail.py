@@ -5,7 +5,6 @@ programs and people can recognise a second copy.
 """
 
 from collections.abc import Callable
-from email.message import EmailMessage
 
 from orders.agents.rehearsing import rehearse
 from orders.agents.smtp import SmtpRemote
@@ -13,7 +12,7 @@ from orders.agents.transport import CALL_TIMEOUT, unknown_operation
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Refused
 from orders.engine.rehearsals import Rehearsal
-from orders.shop.agents.mail_text import compose_cancellation, compose_confirmation, read_sender
+from orders.shop.letters import OrderEmail, compose_cancellation, compose_confirmation, read_sender
 
 
 class Mail:
@@ -48,10 +47,10 @@ class Mail:
         """Closes the connections."""
         await self._remote.close()
 
-    async def _send(self, compose: Callable[..., EmailMessage], request: Request) -> Json:
+    async def _send(self, compose: Callable[..., OrderEmail], request: Request) -> Json:
         try:
-            message = compose(request, sender=self._sender)
+            email = compose(request, sender=self._sender)
         except ValueError as error:
             raise Refused("bad_mail", str(error)) from error
-        await self._remote.send(bytes(message), sender=self._sender.address, recipient=message["To"])
-        return {"message_id": message["Message-ID"]}
+        await self._remote.send(email.content, sender=self._sender.address, recipient=email.recipient)
+        return {"message_id": email.message_id}

@@ -1,0 +1,127 @@
+"""A letter: what an email to a customer is made of. Pure.
+
+Its words are in the reader's language already, and are plain text: both forms of it escape them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture that an email carries. `cid` names it within the email; `width` and `height` are as it is shown."""
+
+    cid: str
+    png: bytes
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the letter says, in one line."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Some sentences."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Button:
+    """The link that the reader is to follow."""
+
+    text: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One line of an order: its title, how many, and its sum in words; empty if it has none."""
+
+    title: str
+    quantity: str
+    amount: str = ""
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Items:
+    """What was ordered, and what it comes to; `total` is a label and a sum, or None."""
+
+    rows: Sequence[Item]
+    total: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Labels with what they stand for, which may have several lines."""
+
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Small print."""
+
+    text: str
+
+
+Block: TypeAlias = Heading | Paragraph | Button | Items | Facts | Note
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letter:
+    """An email's words. `language` is their tag, `sender` is who writes, and `preheader` is what a list of emails shows
+    beside the subject."""
+
+    language: str
+    sender: str
+    subject: str
+    preheader: str
+    blocks: Sequence[Block]
+
+    @property
+    def pictures(self) -> Sequence[Picture]:
+        """The pictures that it carries, each once."""
+        rows = [row for block in self.blocks if isinstance(block, Items) for row in block.rows]
+        return list({row.picture.cid: row.picture for row in rows if row.picture}.values())
+
+
+def one_line(text: str) -> str:
+    """Joins a text into one line, so that a customer's name cannot add paragraphs to our email."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def as_text(letter: Letter) -> str:
+    """The letter in plain text. Urls stand on lines of their own, so that mail programs make links of them."""
+    parts = [part for block in letter.blocks if (part := _text(block))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _text(block: Block) -> str:
+    match block:
+        case Heading(text) | Paragraph(text) | Note(text):
+            return text
+        case Button(text, url):
+            return f"{text}:\n\n{url}"
+        case Items(rows=rows, total=total):
+            lines = [f"  {_item(row)}" for row in rows]
+            return "\n".join([*lines, *([f"  {total[0]}: {total[1]}"] if total else [])])
+        case Facts(rows):
+            return "\n".join(f"{label}: {_indented(text)}" for label, text in rows)
+
+
+def _item(row: Item) -> str:
+    title = f"{row.quantity} × {row.title}"
+    return f"{title}: {row.amount}" if row.amount else title
+
+
+def _indented(text: str) -> str:
+    first, *others = text.splitlines() or [""]
+    return "\n  ".join(["", first, *others]) if others else first

@@ -1,0 +1,32 @@
+"""What all letters to customers have in common: whom they are from, their language, and what a list shows of them."""
+
+from collections.abc import Sequence
+from email.utils import parseaddr
+
+from django.conf import settings
+from django.utils.translation import get_language
+
+from orders.emails.letter import Block, Letter, Paragraph
+
+
+def sender_name() -> str:
+    """The name that customers know us by: that of the sender of our emails, or else the domain of its address."""
+    name, address = parseaddr(settings.CONFIG.email_from)
+    return name or address.rpartition("@")[2]
+
+
+def help_address() -> str:
+    """The email address where customers reach a person."""
+    return parseaddr(settings.CONFIG.email_from)[1]
+
+
+def letter_of(subject: str, blocks: Sequence[Block]) -> Letter:
+    """A letter in the active language. A list of emails shows how its first paragraph begins."""
+    first = next((block.text for block in blocks if isinstance(block, Paragraph)), "")
+    return Letter(
+        language=get_language() or "en",
+        sender=sender_name(),
+        subject=subject,
+        preheader=first,
+        blocks=blocks,
+    )

@@ -1,0 +1,154 @@
+"""The email that tells a customer what has become of her order: what its page says at the moment when it is sent."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from babel.dates import format_date, format_time
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from orders.access import guest_links
+from orders.access.public_urls import public_url
+from orders.business import registry
+from orders.business.editing import sends_notice
+from orders.business.updates import OrderUpdate
+from orders.emails.letter import (
+    Block,
+    Button,
+    Facts,
+    Heading,
+    Item,
+    Items,
+    Note,
+    Paragraph,
+    Picture,
+    one_line,
+)
+from orders.fields.locales import reader_locale
+from orders.fields.money import Money
+from orders.models import OutgoingMessage
+from orders.outbox.content import Email, email_of
+from orders.outbox.letters import help_address, letter_of
+from orders.selectors import tracked_orders
+from orders.selectors.customer_order import CustomerOrder
+from orders.selectors.order_updates import addressee_of
+from orders.selectors.tracked_orders import TrackedOrder
+from orders.vocabulary import MessageKind, MessageState, StepStatus
+from orders.wording.customer_updates import update_of
+from orders.wording.customers.progress import Progress, progress
+from orders.wording.units import money
+
+PICTURED = 4
+"""The most lines of an order that have a picture."""
+WIDTH = 72
+"""How wide a picture is shown, in CSS pixels. It has twice as many of its own."""
+ONCE = frozenset({OrderUpdate.STOPPED, OrderUpdate.CANCEL_STUCK})
+"""What a customer is told once of an order, however often somebody tries in vain to put it right."""
+
+
+def compose(message: OutgoingMessage) -> list[Email]:
+    """The email; nothing if what it was about has passed, or the customer is told of it in another way."""
+    assert message.order_id is not None
+    update = OrderUpdate(message.arguments["update"])
+    addressee = addressee_of(message.order_id)
+    tracked = tracked_orders.order_of_customer(order_id=message.order_id, customer_id=None)
+    if addressee is None or not addressee.is_told or tracked is None or not tracked.email:
+        return []
+    present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
+    if update_of(present) is not update or _is_told_already(message, update, tracked.order):
+        return []
+    token_or_id = guest_links.make_token(message.order_id) if addressee.is_guest else message.order_id
+    url = public_url("order:guest-page" if addressee.is_guest else "order:page", token_or_id)
+    blocks = [
+        *_what_the_page_says(present, url),
+        *_the_order(tracked),
+        *_small_print(present, addressee.is_guest),
+    ]
+    return [email_of(letter_of(_subject(present, update, tracked.order), blocks), recipient=tracked.email)]
+
+
+def _is_told_already(message: OutgoingMessage, update: OrderUpdate, order: CustomerOrder) -> bool:
+    """Whether the workflow's own notice has told it, or an earlier message."""
+    if update is OrderUpdate.CANCELLED:
+        ended = {step.name for step in order.steps if step.state == StepStatus.COMPENSATED}
+        return bool(ended & sends_notice(order.workflow, order.workflow_version))
+    earlier = OutgoingMessage.objects.filter(
+        order_id=order.id,
+        kind=MessageKind.ORDER_UPDATE,
+        arguments__update=update,
+        state=MessageState.SENT,
+    )
+    return update in ONCE and earlier.exclude(pk=message.pk).exists()
+
+
+def _subject(present: Progress, update: OrderUpdate, order: CustomerOrder) -> str:
+    headline = present.headline
+    if update is OrderUpdate.LATE:
+        headline = _("Your order is taking longer than we promised")
+    return f"{headline.rstrip('.。')} ({str(order.id)[-8:]})"
+
+
+def _what_the_page_says(present: Progress, url: str) -> Sequence[Block]:
+    sentences = [Paragraph(one_line(sentence)) for sentence in present.sentences]
+    waits = []
+    if present.declined_until:
+        until = _("We’ll wait for you until {moment}. After that we’ll cancel the order.")
+        waits = [Paragraph(until.format(moment=_moment(present.declined_until)))]
+    return [Heading(present.headline), *sentences, *waits, Button(_("Go to your order"), url)]
+
+
+def _moment(at: datetime) -> str:
+    locale = reader_locale()
+    words = _("{date}, {time} UTC")
+    return words.format(date=format_date(at, locale=locale), time=format_time(at, "short", locale=locale))
+
+
+def _the_order(tracked: TrackedOrder) -> Sequence[Block]:
+    order = tracked.order
+    blocks: list[Block] = []
+    if order.lines:
+        pictures = _pictures(order)
+        rows = [
+            Item(
+                title=one_line(line.title),
+                quantity=str(line.quantity),
+                amount=_sum(line.quantity, line.unit_price) if order.total else "",
+                picture=pictures.get(line.sku),
+            )
+            for line in order.lines
+        ]
+        total = (_("Total"), money(order.total, locale=reader_locale())) if order.total else None
+        blocks.append(Items(rows=rows, total=total))
+    elif order.title:
+        blocks.append(Paragraph(one_line(order.title)))
+    return [*blocks, Facts([(_("Order number"), str(order.id))])]
+
+
+def _sum(quantity: int, price: Money) -> str:
+    total = Money(amount=quantity * price.amount, currency=price.currency)
+    return money(total, locale=reader_locale())
+
+
+def _pictures(order: CustomerOrder) -> dict[str, Picture]:
+    kind = registry.find_kind(order.workflow)
+    skus = [line.sku for line in order.lines[:PICTURED]]
+    drawn = kind.pictures(skus, width=2 * WIDTH) if kind else {}
+    return {
+        sku: Picture(
+            cid=f"picture{number}@{order.id.hex}",
+            png=picture.png,
+            width=WIDTH,
+            height=round(WIDTH * picture.height / picture.width),
+        )
+        for number, (sku, picture) in enumerate(drawn.items())
+    }
+
+
+def _small_print(present: Progress, is_guest: bool) -> Sequence[Block]:
+    notes = []
+    if present.offers_help or present.declined_until:
+        talk = _("Would you rather talk to a person? Reply to this email, or write to {address}.")
+        notes.append(Note(talk.format(address=help_address())))
+    if is_guest:
+        notes.append(Note(_("Anyone who has this email can see your order, so please keep it to yourself.")))
+    return notes

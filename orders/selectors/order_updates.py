@@ -1,0 +1,159 @@
+"""What customers are told of their orders by email: the few events that say so, and the orders that are late.
+
+Events are read in the order of their positions in the feed of changes, and only as far as that is settled, so that
+nothing is missed (docs/adr/0045). An index has just these events.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from orders.business.updates import OrderUpdate
+from orders.engine.runtime.sql import fetch
+from orders.engine.state_store.feed import advance, look
+from orders.models import Order
+from orders.vocabulary import EventKind, Goal
+
+
+class Place(NamedTuple):
+    """Where a reader of the events is: after the one with this position and this id."""
+
+    position: int
+    event_id: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telling:
+    """Something that an order's customer is to be told, and to which email, in which language. `key` is the same
+    however often it is found."""
+
+    order_id: UUID
+    workflow: str
+    update: OrderUpdate
+    key: str
+    email: str
+    language: str
+
+
+class Addressee(NamedTuple):
+    """Whose order it is: a guest's or an account's, and whether its customer is told anything."""
+
+    is_guest: bool
+    is_told: bool
+
+
+def key_of(order_id: UUID, update: OrderUpdate, occurrence: str = "") -> str:
+    """What distinguishes an update from all others. `occurrence` tells apart what may happen to an order repeatedly."""
+    return f"update/{order_id.hex}/{update}/{occurrence}"[:120]
+
+
+def of_declined(step: str, attempt: int) -> str:
+    """The occurrence of a step that was declined."""
+    return f"{step}:{attempt}"
+
+
+def of_moment(at: datetime) -> str:
+    """The occurrence of something that happened at a moment."""
+    return at.astimezone(UTC).isoformat()
+
+
+def newest_place() -> Place:
+    """Where a reader begins who wants only what happens from now on."""
+    return Place(look().position, 0)
+
+
+def tellings_after(place: Place, *, limit: int) -> tuple[Sequence[Telling], Place]:
+    """What customers are to be told of the settled events after a place, and the place after those. At most `limit`
+    events, and all that a kind of order may tell."""
+    mark, rows = look().position, _events(place, limit)
+    if rows and rows[-1][0] >= mark:
+        advance()
+        mark, rows = look().position, _events(place, limit)
+    settled = [row for row in rows if row[0] < mark]
+    until = Place(*settled[-1][:2]) if settled else place
+    return [telling for row in settled if (telling := _telling(*row[2:]))], until
+
+
+def _events(place: Place, limit: int) -> list[tuple[Any, ...]]:
+    return fetch(
+        """
+        SELECT event.position, event.id, event.order_id, event.kind, event.step, event.attempt, event.at,
+               process.workflow, process.goal, placed.email, placed.data ->> 'language', placed.tells_customer
+          FROM orders_event AS event
+          LEFT JOIN orders_order AS placed ON placed.id = event.order_id
+          LEFT JOIN orders_orderprocess AS process ON process.order_id = event.order_id
+         WHERE event.kind IN ('step_declined', 'error', 'compensated') AND (event.position, event.id) > (%s, %s)
+         ORDER BY event.position, event.id
+         LIMIT %s
+        """,
+        [*place, limit],
+    )
+
+
+def _telling(order_id: UUID, kind: str, step: str, attempt: int, at: datetime, *order: Any) -> Telling | None:
+    workflow, goal, email, language, is_told = order
+    if not is_told or not email or workflow is None:
+        return None
+    match kind:
+        case EventKind.STEP_DECLINED:
+            update, occurrence = OrderUpdate.DECLINED, of_declined(step, attempt)
+        case EventKind.COMPENSATED:
+            update, occurrence = OrderUpdate.CANCELLED, ""
+        case _:
+            stopped = OrderUpdate.CANCEL_STUCK if goal == Goal.COMPENSATE else OrderUpdate.STOPPED
+            update, occurrence = stopped, of_moment(at)
+    return Telling(
+        order_id=order_id,
+        workflow=workflow,
+        update=update,
+        key=key_of(order_id, update, occurrence),
+        email=email,
+        language=language or "",
+    )
+
+
+def late_orders(workflows: Collection[str], *, now: datetime, limit: int) -> Sequence[Telling]:
+    """Orders of these workflows that are under way after they were promised, and whose customers were not told so yet.
+
+    The time of a promise begins anew when the customer changes something, as on the order's page.
+    """
+    rows = fetch(
+        """
+        SELECT placed.id, process.workflow, placed.email, placed.data ->> 'language'
+          FROM orders_orderprocess AS process
+          JOIN orders_order AS placed ON placed.id = process.order_id
+         WHERE process.process_state IN ('pending', 'processing') AND process.goal = 'complete'
+           AND process.workflow = ANY(%(workflows)s)
+           AND placed.tells_customer AND placed.email <> '' AND placed.promised_by < %(now)s
+           AND NOT EXISTS (
+               SELECT FROM orders_outgoingmessage
+                WHERE key = 'update/' || replace(placed.id::text, '-', '') || '/late/')
+           AND NOT EXISTS (
+               SELECT FROM orders_stepstate AS step WHERE step.order_id = placed.id AND step.state = 'failed')
+           AND NOT EXISTS (
+               SELECT FROM orders_event AS event
+                WHERE event.order_id = placed.id AND event.kind = 'paid_again'
+                  AND event.at + (placed.promised_by - placed.placed_at) >= %(now)s)
+         LIMIT %(limit)s
+        """,
+        {"workflows": list(workflows), "now": now, "limit": limit},
+    )
+    return [
+        Telling(
+            order_id=order_id,
+            workflow=workflow,
+            update=OrderUpdate.LATE,
+            key=key_of(order_id, OrderUpdate.LATE),
+            email=email,
+            language=language or "",
+        )
+        for order_id, workflow, email, language in rows
+    ]
+
+
+def addressee_of(order_id: UUID) -> Addressee | None:
+    """Whose order it is; None if it is not among the stored ones, as before it is inserted and once it is archived."""
+    row = Order.objects.filter(pk=order_id).values_list("customer_id", "email", "tells_customer").first()
+    return Addressee(is_guest=row[0] is None, is_told=bool(row[2] and row[1])) if row else None

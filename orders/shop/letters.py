@@ -1,0 +1,196 @@
+"""The shop's own emails about an order: that it is on its way, and that it was cancelled.
+
+They are written from the step's request alone: the same request gives the same email, so a second copy is identical.
+What the request does not say is not said. It does not tell whose account the order belongs to, so they have no link.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from email.utils import parseaddr
+
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from orders.emails.html import as_html
+from orders.emails.letter import (
+    Block,
+    Facts,
+    Heading,
+    Item,
+    Items,
+    Letter,
+    Note,
+    Paragraph,
+    as_text,
+    one_line,
+)
+from orders.emails.mime import Message, mailbox, write
+from orders.engine.contracts import Json, Request
+from orders.fields import countries
+from orders.fields.locales import known_language, reader_locale
+from orders.fields.money import Money
+from orders.wording.units import money
+
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_DOT_ATOM = re.compile(rf"{_ATOM}(\.{_ATOM})*")
+_ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+LONGEST_ADDRESS = 254
+LONGEST_TRACKING = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """Who emails come from: the `From` header, the `name` in it, the bare `address` and its `domain`."""
+
+    header: str
+    name: str
+    address: str
+    domain: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderEmail:
+    """An email that is ready to be sent."""
+
+    recipient: str
+    message_id: str
+    content: bytes
+
+
+def read_sender(text: str) -> Sender:
+    """Reads `orders@shop.example` or `Shop <orders@shop.example>`. Raises `ValueError` for anything else."""
+    name, address = parseaddr(text)
+    if not _is_address(address) or not text.isprintable():
+        raise ValueError(f"the sender of emails must look like Shop <orders@shop.example>, not {text!r}")
+    domain = address.rpartition("@")[2]
+    return Sender(header=mailbox(text, address=address), name=name or domain, address=address, domain=domain)
+
+
+def message_id(key: str, domain: str) -> str:
+    """Returns a key's Message-ID (RFC 5322, section 3.6.4). Raises `ValueError` if the key cannot be part of one."""
+    if not _DOT_ATOM.fullmatch(key):
+        raise ValueError("the key cannot be a Message-ID")
+    return f"<{key}@{domain}>"
+
+
+def compose_confirmation(request: Request, *, sender: Sender) -> OrderEmail:
+    """Writes the email that says that an order is on its way. Raises `ValueError` if it cannot be composed."""
+    with translation.override(known_language(request.data.get("language"))):
+        tracking = _tracking(request)
+        sent = _was_sent(request)
+        heading = _("Your order is on its way.") if sent else _("Your order is confirmed.")
+        facts = [
+            (_("Order number"), str(request.order_id)),
+            (_("Ships to"), _address(request.data["ship_to"])),
+        ]
+        if tracking:
+            facts.append((_("Tracking number"), tracking))
+        thanks = _("Thank you for your order.")
+        blocks: list[Block] = [
+            Heading(heading),
+            Paragraph(_hello(request.data)),
+            Paragraph(_("Thank you for your order. It’s with the carrier.") if sent else thanks),
+            _items(request.data),
+            Facts(facts),
+            Note(_("Questions? Reply to this email, and a person will answer.")),
+        ]
+        return _compose(request, sender=sender, heading=heading, blocks=blocks)
+
+
+def compose_cancellation(request: Request, *, sender: Sender) -> OrderEmail:
+    """Writes the email that says that an order was cancelled. Raises `ValueError` if it cannot be composed.
+
+    It is sent after everything else has been reversed (docs/adr/0005).
+    """
+    with translation.override(known_language(request.data.get("language"))):
+        heading = _("Your order was cancelled.")
+        tracking = _tracking(request)
+        facts = [(_("Order number"), str(request.order_id))]
+        if tracking:
+            facts.append((_("Tracking number"), tracking))
+        handed_over = _("It had been handed to the carrier already, and we’ve cancelled the shipment.")
+        blocks: list[Block] = [
+            Heading(heading),
+            Paragraph(_hello(request.data)),
+            *([Paragraph(handed_over)] if _was_sent(request) else []),
+            Paragraph(
+                _(
+                    "If any money was reserved on your card or charged for this order, all of it has been released or"
+                    " refunded. Your bank may take a few days to show it. There’s nothing you need to do."
+                )
+            ),
+            _items(request.data),
+            Facts(facts),
+            Note(_("Questions? Reply to this email, and a person will answer.")),
+        ]
+        return _compose(request, sender=sender, heading=heading, blocks=blocks)
+
+
+def _hello(data: Json) -> str:
+    return _("Hello {name},").format(name=one_line(data["ship_to"]["name"]))
+
+
+def _was_sent(request: Request) -> bool:
+    """Whether the carrier has taken the parcel: the step has a result. It has none if it was skipped."""
+    return bool(request.results.get("create-shipment"))
+
+
+def _tracking(request: Request) -> str:
+    tracking = (request.results.get("create-shipment") or {}).get("tracking")
+    return tracking[:LONGEST_TRACKING] if isinstance(tracking, str) and tracking.isprintable() else ""
+
+
+def _items(data: Json) -> Items:
+    rows = [
+        Item(
+            title=one_line(line["title"]),
+            quantity=str(line["quantity"]),
+            amount=_money(line["quantity"] * line["unit_price"], data["currency"]),
+        )
+        for line in data["lines"]
+    ]
+    return Items(rows=rows, total=(_("Total"), _money(data["total"], data["currency"])))
+
+
+def _money(amount: int, currency: str) -> str:
+    return money(Money(amount=amount, currency=currency), locale=reader_locale())
+
+
+def _address(ship_to: Json) -> str:
+    place = f"{ship_to['postal_code']} {ship_to['city']}"
+    country = countries.name(one_line(ship_to["country"]))
+    return "\n".join(one_line(part) for part in (ship_to["name"], ship_to["street"], place, country))
+
+
+def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence[Block]) -> OrderEmail:
+    recipient = request.data["email"]
+    if not isinstance(recipient, str) or not _is_address(recipient):
+        raise ValueError("the email is not valid")
+    letter = Letter(
+        language=translation.get_language() or "en",
+        sender=sender.name,
+        subject=f"{heading.rstrip('.。')} ({str(request.order_id)[-8:]})",
+        preheader=", ".join(_titles(request.data)),
+        blocks=blocks,
+    )
+    headers = {
+        "From": sender.header,
+        "To": recipient,
+        "Subject": letter.subject,
+        "Message-ID": message_id(request.key, sender.domain),
+        "X-Order-Id": str(request.order_id),
+        "Auto-Submitted": "auto-generated",
+    }
+    content = write(Message(headers=headers, text=as_text(letter), html=as_html(letter)))
+    return OrderEmail(recipient=recipient, message_id=headers["Message-ID"], content=content)
+
+
+def _titles(data: Json) -> Iterable[str]:
+    for line in data["lines"][:3]:
+        yield f"{line['quantity']} × {one_line(line['title'])}"
+
+
+def _is_address(text: str) -> bool:
+    """Says whether a text is one bare email in ASCII."""
+    return len(text) <= LONGEST_ADDRESS and _ADDRESS.fullmatch(text) is not None
