@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from email.utils import parseaddr
 from functools import cache
 
-from orders.business import Environment
+from sasweb.environment import Environment
 
 
 @dataclass(frozen=True, kw_only=True)
