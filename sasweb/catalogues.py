@@ -38,6 +38,12 @@ KEYWORDS = {
     **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
     **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
 }
+CHANGING = re.compile(
+    rb'^"(?:Project-Id-Version|Report-Msgid-Bugs-To|POT-Creation-Date|PO-Revision-Date|Last-Translator|Language-Team'
+    rb"|Generated-By):.*\n",
+    re.MULTILINE,
+)
+"""Headers that nobody fills in, or that differ at every run."""
 PLACEHOLDERS = re.compile(r"%\(\w+\)[a-z]|\{\w*\}|</?[a-z][^>]*>")
 """What a translation has to take over as it is: values and tags."""
 
@@ -74,9 +80,11 @@ def find_faults(language: str) -> Sequence[str]:
 def write(language: str) -> int:
     """Writes a language's files. Returns how many sentences have no translation yet."""
     catalog = updated(language)
+    catalog.header_comment = f"# {LANGUAGES[language]}: what customers read. bin/catalogues adds what is new."
+    text = BytesIO()
+    write_po(text, catalog, width=110, include_lineno=False, sort_output=True)
     _folder(language).mkdir(parents=True, exist_ok=True)
-    with (_folder(language) / "django.po").open("wb") as file:
-        write_po(file, catalog, width=110, include_lineno=False, sort_output=True)
+    (_folder(language) / "django.po").write_bytes(CHANGING.sub(b"", text.getvalue()))
     (_folder(language) / "django.mo").write_bytes(_compiled(_read(language)))
     return sum(not _strings(message) for message in catalog if message.id)
 

@@ -13,7 +13,7 @@ Handler = Callable[[HttpRequest], HttpResponseBase]
 
 SOURCE = "en"
 """The language that the sentences are written in."""
-LANGUAGES: Mapping[str, str] = {SOURCE: "English"}
+LANGUAGES: Mapping[str, str] = {SOURCE: "English", "hu": "Magyar", "ko": "한국어", "zh-hans": "简体中文"}
 """The name of each in itself, by its tag. All but `SOURCE` have a catalogue in `locale/` (`sasweb.catalogues`)."""
 IN_ENGLISH = ("/console/", "/admin/")
 """What is under these paths, and the API, is English for everybody."""
