@@ -11,6 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -44,6 +45,8 @@ CHANGING = re.compile(
     re.MULTILINE,
 )
 """Headers that nobody fills in, or that differ at every run."""
+TIME = datetime(2026, 1, 1, tzinfo=UTC)
+"""What a compiled catalogue has for the times of its headers, or Babel would fill in the present."""
 PLACEHOLDERS = re.compile(r"%\(\w+\)[a-z]|\{\w*\}|</?[a-z][^>]*>")
 """What a translation has to take over as it is: values and tags."""
 
@@ -130,8 +133,13 @@ def _read(language: str) -> Catalog:
 
 
 def _compiled(catalog: Catalog) -> bytes:
+    """The same for the machine, without what has no translation, and with the same bytes at whatever time."""
+    translated = Catalog(locale=catalog.locale, project="sasweb", creation_date=TIME, revision_date=TIME)
+    for message in catalog:
+        if message.id and _strings(message):
+            translated.add(message.id, message.string, context=message.context)
     file = BytesIO()
-    write_mo(file, catalog)
+    write_mo(file, translated)
     return file.getvalue()
 
 

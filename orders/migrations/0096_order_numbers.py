@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0092_steps_to_settle")]
+    dependencies = [("orders", "0093_order_updates_by_index")]
 
     operations = [
         migrations.AddField(

@@ -10,6 +10,7 @@ from orders.access.public_urls import public_url
 from orders.emails.letter import Block, Button, Facts, Heading, Note, Paragraph
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
+from orders.fields.order_numbers import spoken_number
 from orders.models import OutgoingMessage
 from orders.outbox.content import Email, email_of
 from orders.outbox.letters import letter_of, sender_name
@@ -37,7 +38,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
             )
         ),
         Button(_("See your order"), link),
-        Facts([(_("Order number"), str(message.order_id))]),
+        Facts([(_("Order number"), spoken_number(message.order_id))]),
         Note(_("Anyone who has this link can see your order, so please keep it to yourself.")),
         Note(_("If you did not order from us, you can ignore this email.")),
     ]

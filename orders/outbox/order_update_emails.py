@@ -26,6 +26,7 @@ from orders.emails.letter import (
 )
 from orders.fields.locales import reader_locale
 from orders.fields.money import Money
+from orders.fields.order_numbers import spoken_number
 from orders.models import OutgoingMessage
 from orders.outbox.content import Email, email_of
 from orders.outbox.letters import help_address, letter_of
@@ -85,7 +86,7 @@ def _subject(present: Progress, update: OrderUpdate, order: CustomerOrder) -> st
     headline = present.headline
     if update is OrderUpdate.LATE:
         headline = _("Your order is taking longer than we promised")
-    return f"{headline.rstrip('.。')} ({str(order.id)[-8:]})"
+    return f"{headline.rstrip('.。')} ({spoken_number(order.id)})"
 
 
 def _what_the_page_says(present: Progress, url: str) -> Sequence[Block]:
@@ -121,7 +122,7 @@ def _the_order(tracked: TrackedOrder) -> Sequence[Block]:
         blocks.append(Items(rows=rows, total=total))
     elif order.title:
         blocks.append(Paragraph(one_line(order.title)))
-    return [*blocks, Facts([(_("Order number"), str(order.id))])]
+    return [*blocks, Facts([(_("Order number"), spoken_number(order.id))])]
 
 
 def _sum(quantity: int, price: Money) -> str:

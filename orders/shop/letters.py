@@ -30,6 +30,7 @@ from orders.engine.contracts import Json, Request
 from orders.fields import countries
 from orders.fields.locales import known_language, reader_locale
 from orders.fields.money import Money
+from orders.fields.order_numbers import spoken_number
 from orders.wording.units import money
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -81,7 +82,7 @@ def compose_confirmation(request: Request, *, sender: Sender) -> OrderEmail:
         sent = _was_sent(request)
         heading = _("Your order is on its way.") if sent else _("Your order is confirmed.")
         facts = [
-            (_("Order number"), str(request.order_id)),
+            (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), _address(request.data["ship_to"])),
         ]
         if tracking:
@@ -106,7 +107,7 @@ def compose_cancellation(request: Request, *, sender: Sender) -> OrderEmail:
     with translation.override(known_language(request.data.get("language"))):
         heading = _("Your order was cancelled.")
         tracking = _tracking(request)
-        facts = [(_("Order number"), str(request.order_id))]
+        facts = [(_("Order number"), spoken_number(request.order_id))]
         if tracking:
             facts.append((_("Tracking number"), tracking))
         handed_over = _("It had been handed to the carrier already, and we’ve cancelled the shipment.")
@@ -170,7 +171,7 @@ def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence
     letter = Letter(
         language=translation.get_language() or "en",
         sender=sender.name,
-        subject=f"{heading.rstrip('.。')} ({str(request.order_id)[-8:]})",
+        subject=f"{heading.rstrip('.。')} ({spoken_number(request.order_id)})",
         preheader=", ".join(_titles(request.data)),
         blocks=blocks,
     )

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import resvg_py
-
 from orders.business import LinePicture
 from orders.shop import catalogue, posters
 
@@ -13,11 +11,6 @@ def line_pictures(skus: Sequence[str], *, width: int) -> dict[str, LinePicture]:
     statement."""
     height = round(width * posters.HEIGHT / posters.WIDTH)
     return {
-        sku: LinePicture(png=_png(product.design, width), width=width, height=height)
+        sku: LinePicture(png=posters.paint(product.design, width=width), width=width, height=height)
         for sku, product in catalogue.line_products(skus).items()
     }
-
-
-def _png(design: object, width: int) -> bytes:
-    svg = posters.draw(design)
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, width=width, skip_system_fonts=True))

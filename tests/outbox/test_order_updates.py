@@ -15,6 +15,7 @@ from orders.business.updates import OrderUpdate
 from orders.engine.intakes import Submission
 from orders.engine.rows import Actor, EventRow
 from orders.engine.state_store import record_events
+from orders.fields.order_numbers import spoken_number
 from orders.models import (
     Event,
     Order,
@@ -99,7 +100,10 @@ def test_a_declined_payment_is_told_in_the_words_of_the_page_with_the_way_to_it(
     assert post_updates() == 1
     assert box.deliver() == [], "it waits for her to see it on the page"
     (email,) = waited(box)
-    assert (email["To"], email["Subject"]) == (EMAIL, f"Your card was declined ({str(order.order_id)[-8:]})")
+    assert (email["To"], email["Subject"]) == (
+        EMAIL,
+        f"Your card was declined ({spoken_number(order.order_id)})",
+    )
     page = Client().get(guest_page(order)).content.decode()
     html = email.get_body(("html",))
     assert html is not None
@@ -250,11 +254,11 @@ def test_an_old_order_and_one_whose_customer_is_not_told_write_nothing_when_seen
 def test_an_email_is_in_the_language_of_its_order(box: Mailbox) -> None:
     order = a_declined_order()
     purchase = Order.objects.get(pk=order.order_id)
-    purchase.data = {**purchase.data, "language": "de"}
+    purchase.data = {**purchase.data, "language": "hu"}
     purchase.save(update_fields=["data"])
     (email,) = waited(box)
     html = email.get_body(("html",))
-    assert html is not None and '<html lang="de">' in html.get_content()
+    assert html is not None and '<html lang="hu">' in html.get_content()
     assert "78,00\xa0€" in text_of(email)
 
 

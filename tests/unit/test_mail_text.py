@@ -15,6 +15,7 @@ from orders.agents.smtp import MailServer, classify_mail, read_email_url
 from orders.emails.mime import Message, write
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Fault, Refused, Transient
+from orders.fields.order_numbers import spoken_number
 from orders.shop.letters import (
     OrderEmail,
     compose_cancellation,
@@ -79,7 +80,7 @@ def test_the_confirmation_lists_the_lines_the_total_and_the_address() -> None:
     assert mail["From"] == "Print Shop <orders@shop.example>"
     assert mail["X-Order-Id"] == str(ORDER)
     assert mail["Subject"] == "Your order is confirmed (000000aa)"
-    for part in ("Hello Ada Łucka,", str(ORDER), "2 × Tidal Lines: €78.00", "1 × Első nap: €49.00"):
+    for part in ("Hello Ada Łucka,", spoken_number(ORDER), "2 × Tidal Lines: €78.00", "1 × Első nap: €49.00"):
         assert part in text
     for part in ("Total: €127.00", "1 Main St", "30-001 Kraków", "Poland"):
         assert part in text
@@ -127,7 +128,7 @@ def test_names_in_any_script_arrive_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "language", "total"),
-    [("en", "en", "€127.00"), ("de-AT", "de", "127,00"), ("tlh", "en", "€127.00")],
+    [("en", "en", "€127.00"), ("hu-HU", "hu", "127,00"), ("tlh", "en", "€127.00")],
 )
 def test_an_email_is_in_the_language_of_the_order_if_we_have_it(tag: str, language: str, total: str) -> None:
     mail = as_received(compose_confirmation(request(language=tag), sender=SENDER))
