@@ -259,7 +259,7 @@ def test_an_email_is_in_the_language_of_its_order(box: Mailbox) -> None:
     (email,) = waited(box)
     html = email.get_body(("html",))
     assert html is not None and '<html lang="hu">' in html.get_content()
-    assert "78,00\xa0€" in text_of(email)
+    assert "78,00\xa0EUR" in text_of(email)
 
 
 def test_what_is_found_while_a_message_is_posted_is_all_or_nothing(

@@ -79,7 +79,7 @@ def test_the_confirmation_lists_the_lines_the_total_and_the_address() -> None:
     assert mail["To"] == "ada@example.org"
     assert mail["From"] == "Print Shop <orders@shop.example>"
     assert mail["X-Order-Id"] == str(ORDER)
-    assert mail["Subject"] == "Your order is confirmed (000000aa)"
+    assert mail["Subject"] == "Your order is confirmed (J46G-TPEM)"
     for part in ("Hello Ada Łucka,", spoken_number(ORDER), "2 × Tidal Lines: €78.00", "1 × Első nap: €49.00"):
         assert part in text
     for part in ("Total: €127.00", "1 Main St", "30-001 Kraków", "Poland"):
