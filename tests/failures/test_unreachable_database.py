@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.test import Client
 
 from orders.access.hashed_sessions import SessionStore
@@ -20,6 +21,7 @@ from tests.support.wait import until
 from tests.web.helpers import ORDERS
 from tests.web.server import Answer, Server
 from tests.web.shopping import FORM, guest_page, shop_order
+from tests.web.waiters import Waiter, until_held
 
 AT_MOST = 10.0
 """Seconds in which everybody has an answer."""
@@ -250,8 +252,15 @@ def test_an_order_that_met_an_outage_is_sent_again_from_the_page_and_placed_once
 def test_while_the_database_hangs_a_crowd_has_its_answer_soon_and_the_database_is_found_again(
     place: Place, database: OwnDatabase
 ) -> None:
-    """Fifty requests at four threads. Until the database is known to hang, each thread waits for it."""
+    """Fifty requests at four threads, each of which waits until the database is known to hang; beside them one that the
+    API holds, and the stream of a page."""
     _until_it_answers(place)
+    ada = User.objects.get(username="ada")
+    order = f"{ORDERS}/{shop_order(customer=ada).order_id}"
+    waiting = Waiter(place.server, order, token_of(ada), Prefer="wait=60")
+    stream = Waiter(place.server, f"/events{place.order_page}", "")
+    until_held(place.server, waits=1)
+    until(stream.is_answered, what="the stream")
     asks: list[Callable[[], Answer]] = [
         *[lambda: place.get("stranger", "/")] * 15,
         *[lambda: place.get("buyer", "/checkout/")] * 10,
@@ -263,12 +272,15 @@ def test_while_the_database_hangs_a_crowd_has_its_answer_soon_and_the_database_i
     with ThreadPoolExecutor(len(asks) + 2) as crowd:
         database.hang()
         try:
-            answers = [crowd.submit(_timed, ask) for ask in asks]
+            answers = [crowd.submit(_timed, ask) for ask in [*asks, waiting.answer]]
+            end = crowd.submit(_timed, stream.answer)
             health, seconds = _timed(lambda: place.server.request("GET", "/healthz"))
             assert (health.status, seconds < 1) == (200, True)
             for answer in answers:
                 response, seconds = answer.result(60)
                 assert (response.status, seconds < AT_MOST) == (503, True), seconds
+            page, seconds = end.result(60)
+            assert (page.status, seconds < AT_MOST) == (200, True), "the page goes on as if all were well"
             late, seconds = _timed(lambda: place.get("buyer", "/cart/"))
             assert (late.status, seconds < 2) == (503, True)
             static, seconds = _timed(lambda: place.get("stranger", "/static/css/tokens.css"))

@@ -74,6 +74,7 @@ class DatabaseProxy:
         self._cuts: list[Cut] = []
         self._links: set[_Link] = set()
         self._is_deaf = False
+        self._is_shut = False
         self._codes: Iterator[str] | None = None
         self._refused: dict[str, str] = {}
         self._loop = asyncio.new_event_loop()
@@ -123,6 +124,12 @@ class DatabaseProxy:
         """Keeps the server's messages from the connections that listen for wake-ups, and leaves these open."""
         self._is_deaf = is_deaf
 
+    def shut(self, is_shut: bool = True) -> None:
+        """Cuts every connection, and refuses new ones, as if the server were down."""
+        self._is_shut = is_shut
+        if is_shut:
+            self.cut_all()
+
     def close(self) -> None:
         """Ends the proxy with all its connections. A second call changes nothing."""
         if not self._thread.is_alive():
@@ -164,6 +171,9 @@ class DatabaseProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         link: _Link | None = None
+        if self._is_shut:
+            writer.transport.abort()
+            return
         try:
             first = await _first_packet(reader, writer)
             server_reader, server_writer = await asyncio.open_unix_connection(self._server_path)

@@ -1,4 +1,4 @@
-"""The web application with few threads, for tests."""
+"""The web application with four threads, for tests. It says at /held how many requests it holds."""
 
 import os
 
@@ -8,6 +8,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 settings.WEB_THREADS = 4
 
-from sasweb.asgi import application  # noqa: E402 - it makes its threads when it is imported
+from tests.web.counted_waits import application  # noqa: E402 - which makes the threads
 
 __all__ = ("application",)
