@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -35,7 +36,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
     return [
         Email(
             recipient=guest.email,  # the order's own, never the one that was typed
-            subject=_("Your order at Print Shop"),
+            subject=_("Your order at {shop}").format(shop=settings.CONFIG.shop_name),
             body=body.format(order=message.order_id, link=link),
         )
     ]
