@@ -9,7 +9,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import select_template
-from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -61,9 +60,9 @@ def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
     if result.status is ResultStatus.REFUSED:
         messages.warning(request, str(customer_words(order.workflow).too_late_to_cancel))
     elif result.status is ResultStatus.ALREADY:
-        messages.info(request, _("This order has already been cancelled."))
+        messages.info(request, _("This order’s cancellation had already begun."))
     else:
-        messages.success(request, _("We’re cancelling your order."))
+        messages.success(request, _("You’ve cancelled this order."))
     return redirect(visit.url)
 
 
@@ -87,11 +86,12 @@ def _render(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
     order = tracked.order
     kind = find_kind(order.workflow)
     folders = (kind.templates, GENERAL) if kind and kind.templates else (GENERAL,)
-    usual = durations.usual_seconds()
+    usual, now = durations.usual_seconds(), tracked.seen_at
     context: dict[str, Any] = {
         "order": order,
         "tracked": tracked,
-        "progress": progress(tracked, now=timezone.now(), locale=locale, usual=usual.get(order.workflow)),
+        "now": now,
+        "progress": progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow)),
         "progress_template": select_template([f"{folder}/progress.html" for folder in folders]),
         "cancel_until": customer_words(order.workflow).cancel_until,
         "refund": refund_promise(order, locale=locale),
