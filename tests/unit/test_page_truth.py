@@ -325,6 +325,8 @@ def check_words(case: Case, page: Progress) -> None:
     words = [page.headline, page.word, *page.sentences, *(stage.title for stage in page.stages)]
     assert all(words) and not any("{" in each for each in words)
     assert set(ICONS) == set(STATES) and all(stage.word and stage.icon for stage in page.stages)
+    waits_for_her = "waiting for you" in {stage.word for stage in page.stages}
+    assert waits_for_her == (page.declined_until is not None)
     assert page.offers_help == (case.state == "error")
     if case.state == "error":
         assert "stop" in {stage.state for stage in page.stages}

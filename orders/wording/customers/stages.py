@@ -151,7 +151,7 @@ def _stage(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stag
     note = ""
     if state == "wait" and (held := next((step for step in steps if is_held(step)), None)):
         note = waiting_note(held, order)
-    elif state == "stop" and any(is_declined(step) for step in steps):
+    elif state == "stop" and order.state != ProcessState.ERROR and any(map(is_declined, steps)):
         note = str(WAITS_FOR_CUSTOMER)
     title = words.title if state == "done" else words.ahead or words.title
     times = [
