@@ -68,6 +68,7 @@ class Config:
     keep_finished: float
     keep_archived: float
     keep_requests: float
+    shop_name: str
     email_url: str
     email_from: str
     alert_email: str
@@ -133,7 +134,8 @@ def read(environment: Environment | None = None) -> Config:
         keep_archived=env.number("KEEP_ARCHIVED", 0.0, lowest=0, highest=36_500),
         keep_requests=env.number("KEEP_REQUESTS", 7.0, lowest=0, highest=36_500),
         email_url=env.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
-        email_from=env.email("EMAIL_FROM", "Print Shop <orders@localhost>"),
+        shop_name=env.shop_name(),
+        email_from=env.sender(),
         alert_email=env.email("ALERT_EMAIL"),
         alert_webhook_url=_webhook_url(env, "ALERT_WEBHOOK_URL", networks),
         alert_webhook_secret=_webhook_secrets(env, "ALERT_WEBHOOK_SECRET"),

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable
-from email.utils import parseaddr
+from email.utils import formataddr, parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +13,8 @@ from environs import Env, EnvError
 BIND = "127.0.0.1:8000"
 """Where the web server listens by default."""
 GIGABYTE = 1_000_000_000
+LONGEST_SHOP_NAME = 60
+"""In characters."""
 
 
 class ConfigError(ValueError):
@@ -74,6 +76,17 @@ class Environment:
         if value and (not re.fullmatch(r"[^@\s]+@[^@\s]+", email) or not value.isprintable()):
             raise invalid(name, value, "an email, for example Shop <shop@example.org>")
         return value
+
+    def shop_name(self) -> str:
+        """What the business calls itself, on its pages and in its emails: one line of at most 60 characters."""
+        value = self.text("SHOP_NAME", "Print Shop")
+        if not 0 < len(value.strip()) <= LONGEST_SHOP_NAME or not value.isprintable():
+            raise invalid("SHOP_NAME", value, f"one line of at most {LONGEST_SHOP_NAME} characters")
+        return value
+
+    def sender(self) -> str:
+        """From whom emails come."""
+        return self.email("EMAIL_FROM", formataddr((self.shop_name(), "orders@localhost")))
 
     def host_port(self, name: str, default: str) -> str:
         """HOST:PORT, where the next port up exists as well."""

@@ -179,7 +179,7 @@ OPERATOR_IDLE = timedelta(minutes=15)
 OPERATOR_SESSION = timedelta(hours=8)
 LONGEST_SESSION = timedelta(days=30)
 SECOND_FACTOR_FRESH = timedelta(minutes=10)
-OTP_TOTP_ISSUER = "Print Shop"
+OTP_TOTP_ISSUER = CONFIG.shop_name
 CSRF_FAILURE_VIEW = "orders.console.guards.csrf_failure"
 
 LANGUAGE_CODE = languages.SOURCE

@@ -6,7 +6,13 @@ from orders.business import CustomerWords, Situation, SituationWords, StageWords
 WORDS = CustomerWords(
     placed="We have your sample",
     stages=(
-        StageWords(title="Instruments booked", steps=("book-spectrometer", "book-microscope")),
+        StageWords(
+            title="Instruments booked",
+            ahead="Booking the instruments",
+            steps=("book-spectrometer", "book-microscope"),
+            undone="Bookings cancelled",
+            undoing="Cancelling the bookings",
+        ),
         StageWords(title="Sample analysed", steps=("spectrometry", "microscopy")),
         StageWords(title="Findings reviewed", steps=("review",)),
         StageWords(title="Report published", steps=("report",)),
@@ -21,5 +27,5 @@ WORDS = CustomerWords(
         Situation.CANCELLED: SituationWords(headline="Your analysis was cancelled."),
     },
     waits={"review": "One of our scientists is reviewing what was found. There’s nothing you need to do."},
-    cancelled="Bookings cancelled and report withdrawn",
+    cancelled="Everything cancelled, and any report withdrawn",
 )

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -83,7 +82,7 @@ def progress_body(order_id: UUID, reader_id: int | None) -> dict[str, Any]:
     tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=reader_id)
     if tracked is None:
         raise NotFound
-    return ProgressOut.render(progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None))
+    return ProgressOut.render(progress(tracked, now=tracked.seen_at, locale=reader_locale(), usual=None))
 
 
 def _first_events(order_id: UUID, reader_id: int | None) -> dict[str, Any]:

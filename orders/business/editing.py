@@ -12,7 +12,7 @@ from orders.business.fields import Field
 from orders.business.reading import BadOrderError
 from orders.business.words import CustomerWords
 from orders.engine.branches import declared_name
-from orders.engine.contracts import Compensation, ResultField
+from orders.engine.contracts import Compensation, ResultField, Step
 from orders.engine.waits import Decision
 
 
@@ -96,6 +96,13 @@ def reserving_steps(workflow: str, version: int) -> frozenset[str]:
     return _steps(workflow, version, "reserves_value")
 
 
+def lasting_steps(workflow: str, version: int) -> frozenset[str]:
+    """Returns the steps whose effect stays when the order is compensated: it has none that could be reversed."""
+    return frozenset(
+        step.name for step in _declared(workflow, version) if step.compensation is not Compensation.REVERSE
+    )
+
+
 def customer_words(workflow: str) -> CustomerWords:
     """Returns what the customers of a workflow's orders see; the general words if this release does not have it."""
     kind = registry.find_kind(workflow)
@@ -110,6 +117,9 @@ def newest_steps(workflow: str) -> Sequence[str]:
 
 def _steps(workflow: str, version: int, flag: str) -> frozenset[str]:
     """The steps with a flag. Of a version that has gone, those of the newest, since steps keep their names."""
+    return frozenset(step.name for step in _declared(workflow, version) if getattr(step, flag))
+
+
+def _declared(workflow: str, version: int) -> Sequence[Step]:
     declaration = registry.workflows().get((workflow, version)) or registry.newest_workflows().get(workflow)
-    steps = declaration.steps if declaration else ()
-    return frozenset(step.name for step in steps if getattr(step, flag))
+    return declaration.steps if declaration else ()

@@ -8,7 +8,11 @@ A kind declares what differs from the general words, which are at the end of thi
     )
 
 `orders.wording.customers` makes of that and of an order what its page and lists of orders say. Words may be lazy
-translations.
+translations. In any of them `{pieces}` stands for how many things an order is of, and a plural form may depend on it:
+
+    ngettext_lazy("Your gift is wrapped.", "Your {pieces} gifts are wrapped.", "pieces")
+
+A brace that stands for itself is doubled.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -38,6 +42,8 @@ class Situation(StrEnum):
     DECLINED = "declined"
     """It waits for its customer to change something, such as how she pays."""
     STOPPED = "stopped"
+    FULFILLED = "fulfilled"
+    """All that was ordered is done; only what comes afterwards, such as an email about it, is not."""
     COMPLETE = "complete"
     CANCELLING = "cancelling"
     CANCEL_STUCK = "cancel_stuck"
@@ -48,6 +54,8 @@ class Charge(StrEnum):
     """How far the charge of an order got before the order was cancelled."""
 
     NOTHING = "nothing"
+    RESERVED_PERHAPS = "reserved_perhaps"
+    """It was to be reserved, and it is not yet known whether it was."""
     RESERVED = "reserved"
     UNCERTAIN = "uncertain"
     """It was tried, and it is not yet known whether the money was taken."""
@@ -71,23 +79,35 @@ class SituationWords:
 
 @dataclass(frozen=True, kw_only=True)
 class StageWords:
-    """A stage of an order on its way forward, and the steps that it stands for."""
+    """A stage of an order on its way forward, and the steps that it stands for.
+
+    `title` says that they are done, and `ahead` what they are until then: "Paid" and "Payment". `waiting` is said of
+    the stage while what does it cannot be used. `undone` says that what they did is reversed, and `undoing` what is
+    said until it is. A stage of several steps is shown as its `parts` while these do not stand alike.
+    """
 
     title: Words
     steps: tuple[str, ...]
+    ahead: Words | None = None
+    waiting: Words | None = None
+    undone: Words | None = None
+    undoing: Words | None = None
+    parts: tuple["StageWords", ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChargeWords:
     """What is said of the money of an order that is cancelled: a stage, and a sentence until it is over and one from
-    then on. `{amount}` stands for the order's value."""
+    then on. `{amount}` stands for the order's value. `ahead` is the stage until then."""
 
     stage: Words
     promise: Words
     result: Words
+    ahead: Words | None = None
 
 
 PLACED: Words = _("We have your order")
+CANCELLING: Words = _("Cancelling everything")
 CANCELLED: Words = _("Everything is cancelled")
 TOO_LATE_TO_CANCEL: Words = _("It’s too late to cancel this order.")
 DECLINED_AGAIN: Words = _("That was declined, too. Please try something else.")
@@ -98,8 +118,9 @@ DONE: Words = _("Everything is done.")
 class CustomerWords:
     """What the customers of a kind of order see of it, and in which words.
 
-    A step that no stage names is a stage by its own name, unless `shows_other_steps` is False. `retries` and `waits`
-    are sentences for single steps, while they are tried again and while they wait.
+    A step that no stage names is a stage by its own name, unless `shows_other_steps` is False. `retries`, `waits` and
+    `outages` are sentences for single steps: while they are tried again, while they wait for something from outside,
+    and while what does them cannot be used.
     """
 
     stages: Sequence[StageWords] = ()
@@ -107,14 +128,23 @@ class CustomerWords:
     situations: Mapping[Situation, SituationWords] = field(default_factory=dict)
     retries: Mapping[str, Words] = field(default_factory=dict)
     waits: Mapping[str, Words] = field(default_factory=dict)
+    outages: Mapping[str, Words] = field(default_factory=dict)
+    afterwards: tuple[str, ...] = ()
+    """The steps that come when all that was ordered is done, such as an email about it."""
+    claims: tuple[str, ...] = ()
+    """The steps that were done if an order is fulfilled or complete, by these words. Of an order of which one of them
+    was skipped, general words are used."""
     reasons: Mapping[Reason, Words] = field(default_factory=dict)
     """Why an order is cancelled."""
     charges: Mapping[Charge, ChargeWords] = field(default_factory=dict)
     """What becomes of the money, if a step of the kind takes the order's value."""
     placed: Words = PLACED
     """The first stage of every order."""
+    cancelling: Words = CANCELLING
+    """The last stage of an order that is being cancelled."""
     cancelled: Words = CANCELLED
-    """The last stage of an order that is cancelled."""
+    """The last stage of an order that is cancelled. If what comes afterwards was to tell of it and did not, general
+    words are used."""
     cancel_until: Words = ""
     """Until when customers can cancel, in a sentence beside the button."""
     too_late_to_cancel: Words = TOO_LATE_TO_CANCEL
@@ -123,12 +153,19 @@ class CustomerWords:
     """The sentence of a complete order of which a step was skipped."""
 
     def check(self, declared: Collection[str]) -> None:
-        """Raises `WorkflowError` if a sentence is for a step that is not declared, or two stages stand for one."""
+        """Raises `WorkflowError` if a sentence is for a step that is not declared, or two stages stand for one, or the
+        parts of a stage do not stand for its steps."""
         staged = [name for stage in self.stages for name in stage.steps]
-        if strangers := sorted({*staged, *self.retries, *self.waits} - {*declared}):
+        named = {*staged, *self.retries, *self.waits, *self.outages, *self.afterwards, *self.claims}
+        if strangers := sorted(named - {*declared}):
             raise WorkflowError(f"the customers' words name {strangers}, which are no steps of it")
         if repeated := sorted({name for name in staged if staged.count(name) > 1}):
             raise WorkflowError(f"{repeated} belong to more than one stage for customers")
+        for stage in self.stages:
+            if stage.parts and sorted(name for part in stage.parts for name in part.steps) != sorted(
+                stage.steps
+            ):
+                raise WorkflowError(f"the parts of {stage.title!s} do not stand for each of its steps once")
 
 
 GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
@@ -154,8 +191,7 @@ GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
     ),
     Situation.RETRYING: SituationWords(
         status=_("Trying again"),
-        in_list=_("Taking longer than usual"),
-        headline=_("This is taking longer than usual."),
+        headline=_("We’re trying one step again."),
         sentence=_(
             "One step didn’t work the first time, so we’re trying it again. There’s nothing you need to do."
         ),
@@ -181,6 +217,12 @@ GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
         headline=_("We’re looking into a problem with your order."),
         sentence=_("We’ve alerted our team, and they’ll let you know. There’s nothing you need to do."),
         icon="warning",
+    ),
+    Situation.FULFILLED: SituationWords(
+        status=_("Almost done"),
+        headline=_("What you ordered is done."),
+        sentence=_("We’re finishing the last details. There’s nothing you need to do."),
+        icon="done",
     ),
     Situation.COMPLETE: SituationWords(
         status=_("Complete"),
@@ -212,6 +254,12 @@ GENERAL_WAITS: Mapping[WaitKind, Words] = {
     WaitKind.ANSWER: _("We’ve asked for what it needs, and we’ll go on once we have the answer."),
 }
 
+GENERAL_OUTAGE: Words = _(
+    "What we need for the next step isn’t available at the moment. We’ll go on as soon as it is. There’s nothing you "
+    "need to do."
+)
+PAUSED: Words = _("We’ve paused it for a while, and we’ll go on as soon as we can.")
+
 GENERAL_REASONS: Mapping[Reason, Words] = {
     Reason.CUSTOMER_CANCELLED: _("You cancelled it."),
     Reason.CUSTOMER_DID_NOT_RESOLVE: _("We needed something from you, and didn’t get it in time."),
@@ -223,20 +271,29 @@ GENERAL_REASONS: Mapping[Reason, Words] = {
 GENERAL_CHARGES: Mapping[Charge, ChargeWords] = {
     Charge.CHARGED: ChargeWords(
         stage=_("{amount} refunded"),
+        ahead=_("Refund of {amount}"),
         promise=_("We’ll refund {amount}."),
-        result=_("We’ve refunded {amount}. Your bank may take a few days to show it."),
+        result=_("We’ve refunded {amount}. Your bank may take up to 10 days to show it."),
     ),
     Charge.UNCERTAIN: ChargeWords(
         stage=_("{amount} refunded if it was taken"),
-        promise=_("If {amount} was taken, we’ll refund all of it."),
+        ahead=_("Refund of {amount}, if it was taken"),
+        promise=_("We don’t know yet whether {amount} was taken. If it was, we’ll refund all of it."),
         result=_(
-            "If {amount} was taken, we’ve refunded all of it. Your bank may take a few days to show it."
+            "If {amount} was taken, we’ve refunded all of it. Your bank may take up to 10 days to show it."
         ),
     ),
     Charge.RESERVED: ChargeWords(
         stage=_("{amount} released, nothing charged"),
+        ahead=_("Release of {amount}"),
         promise=_("Nothing was charged, and the {amount} that we reserved will be released."),
         result=_("Nothing was charged, and the {amount} that we reserved has been released."),
+    ),
+    Charge.RESERVED_PERHAPS: ChargeWords(
+        stage=_("Nothing charged or left reserved"),
+        ahead=_("Release of {amount}, if it was reserved"),
+        promise=_("Nothing was charged. If {amount} was reserved, it will be released."),
+        result=_("Nothing was charged. If {amount} was reserved, it has been released."),
     ),
     Charge.NOTHING: ChargeWords(
         stage=_("Nothing charged"), promise=_("Nothing was charged."), result=_("Nothing was charged.")

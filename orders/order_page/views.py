@@ -9,7 +9,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import select_template
-from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -64,9 +63,9 @@ def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
     if result.status is ResultStatus.REFUSED:
         messages.warning(request, str(customer_words(order.workflow).too_late_to_cancel))
     elif result.status is ResultStatus.ALREADY:
-        messages.info(request, _("This order has already been cancelled."))
+        messages.info(request, _("This order’s cancellation had already begun."))
     else:
-        messages.success(request, _("We’re cancelling your order."))
+        messages.success(request, _("You’ve cancelled this order."))
     return redirect(visit.url)
 
 
@@ -87,17 +86,18 @@ def renew_link(request: HttpRequest, token: str) -> HttpResponse:
 def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = False) -> HttpResponse:
     """A page of an order, from its kind's own template, or else the general one. What its customer sees on it, she is
     not told by email."""
-    tracked, locale, now = visit.tracked, reader_locale(), timezone.now()
+    tracked, locale = visit.tracked, reader_locale()
     order = tracked.order
     kind = find_kind(order.workflow)
     folders = (kind.templates, GENERAL) if kind and kind.templates else (GENERAL,)
-    usual = durations.usual_seconds()
+    usual, now = durations.usual_seconds(), tracked.seen_at
     present = progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow))
     if is_seen and (update := update_of(present)):
         order_updates.note_seen(tracked, update=update, key=key_of_update(tracked, update), now=now)
     context: dict[str, Any] = {
         "order": order,
         "tracked": tracked,
+        "now": now,
         "progress": present,
         "progress_template": select_template([f"{folder}/progress.html" for folder in folders]),
         "cancel_until": customer_words(order.workflow).cancel_until,

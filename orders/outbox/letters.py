@@ -10,9 +10,8 @@ from orders.emails.letter import Block, Letter, Paragraph
 
 
 def sender_name() -> str:
-    """The name that customers know us by: that of the sender of our emails, or else the domain of its address."""
-    name, address = parseaddr(settings.CONFIG.email_from)
-    return name or address.rpartition("@")[2]
+    """The name that customers know us by."""
+    return str(settings.CONFIG.shop_name)
 
 
 def help_address() -> str:

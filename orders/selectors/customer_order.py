@@ -12,7 +12,7 @@ from orders.engine.intakes import public_reason
 from orders.fields.money import Money
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
 from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
-from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus, WaitingFor, WaitKind
+from orders.vocabulary import FINISHED_STATES, Goal, Outcome, ProcessState, StepStatus, WaitingFor, WaitKind
 
 PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
 
@@ -32,7 +32,8 @@ class CustomerStep:
     """Where a step of an order stands. `not_before` is when a waiting step is tried again.
 
     `awaits` is what kind of answer from outside it waits for, also while its agent asks again whether there is one.
-    `is_backward` says that what is under way, or awaited, is its compensation.
+    `is_backward` says that what is under way, or awaited, is its compensation. `outcome` is what is known of its remote
+    effect, whether or not that was reversed since.
     """
 
     name: str
@@ -46,6 +47,7 @@ class CustomerStep:
     awaits: WaitKind | None = None
     waiting: Waiting | None = None
     is_backward: bool = False
+    outcome: str = Outcome.NONE.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +207,7 @@ def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:
         awaits=awaited(step),
         waiting=waiting_of_step(step, goal),
         is_backward=_is_backward(step),
+        outcome=step["outcome"] or Outcome.NONE.value,
     )
 
 

@@ -9,8 +9,11 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
+from django.db.models import DateTimeField, Func
+from django.utils import timezone
+
 from orders.models import ArchivedOrder, Event, Order, SubmissionMessage
-from orders.selectors import archived_orders
+from orders.selectors import archived_orders, database_clock
 from orders.selectors.customer_order import (
     CustomerOrder,
     order_data,
@@ -23,10 +26,14 @@ GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
 GUESTS = Belonging({"customer_id": None}, {"client": GUEST})
 """The orders of those who have no account."""
+CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())
 PAGE_EVENTS = (
     EventKind.CALL_FAILED,
     EventKind.COMPENSATION_REQUESTED,
+    EventKind.STEP_COMPLETED,
     EventKind.STEP_COMPENSATED,
+    EventKind.SETTLED_DONE,
+    EventKind.SETTLED_COMPENSATED,
     EventKind.STEP_RENEWED,
     EventKind.PAID_AGAIN,
     EventKind.PROCESSED,
@@ -51,12 +58,13 @@ Occurrences: TypeAlias = Mapping[tuple[str, str], Occurrence]
 @dataclass(frozen=True, kw_only=True)
 class TrackedOrder:
     """An order with all that its page shows. `data` is what it was placed with, and may be anything while it is a
-    submission."""
+    submission. `seen_at` is when it was read, by the database's clock."""
 
     order: CustomerOrder
     email: str
     data: Mapping[str, Any]
     occurrences: Occurrences = field(default_factory=dict)
+    seen_at: datetime = field(default_factory=timezone.now)
 
 
 class GuestAddress(NamedTuple):
@@ -89,13 +97,14 @@ def belongs_to_account(*, order_id: UUID) -> bool:
 def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:
     inserted, submitted = belonging
     for _ in range(LOOKS):
-        order = Order.objects.filter(pk=order_id, **inserted).first()
+        order = Order.objects.annotate(seen_at=CLOCK).filter(pk=order_id, **inserted).first()
         if order and (view := stored_order(order_id, inserted)):
             return TrackedOrder(
                 order=view,
                 email=order.email,
                 data=order_data(order),
                 occurrences=_occurrences(order_id),
+                seen_at=order.seen_at,
             )
         if submitted_order := find_submission(order_id, submitted):
             return _described(*submitted_order)
@@ -112,6 +121,7 @@ def _archived(archived: archived_orders.Archived) -> TrackedOrder | None:
         order=view,
         email=archived.order.email,
         data=order_data(archived.order),
+        seen_at=database_clock.now(),
         occurrences={
             (event.kind, event.step): Occurrence(at=event.at, attempt=event.attempt, detail=event.detail)
             for event in archived.events
@@ -129,6 +139,7 @@ def _described(order: CustomerOrder, body: object) -> TrackedOrder:
         email=email if isinstance(email, str) else "",
         data=fields,
         occurrences=_occurrences(order.id),
+        seen_at=database_clock.now(),
     )
 
 

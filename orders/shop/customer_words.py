@@ -1,28 +1,73 @@
 """What the shop's customers see of their orders: posters, cards and parcels."""
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 
 from orders.business import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN
 from orders.vocabulary import Reason
 
 RETRY_OF_PAYMENT = _(
-    "We’re retrying the payment. You won’t be charged twice, and there’s nothing you need to do."
+    "The payment service isn’t answering, so we’re asking again. You won’t be charged twice, and there’s nothing you"
+    " need to do."
+)
+OUTAGE_OF_PAYMENT = _(
+    "The payment service can’t take your order at the moment. We’ll go on as soon as it can. You won’t be charged"
+    " twice, and there’s nothing you need to do."
+)
+WAITS_FOR_PAYMENT = _("waiting for the payment service")
+
+STOCK = StageWords(
+    title=_("Stock reserved"),
+    ahead=_("Reserving stock"),
+    steps=("reserve-stock",),
+    waiting=_("waiting for our warehouse"),
+    undone=_("Stock released"),
+    undoing=_("Releasing the stock"),
+)
+APPROVAL = StageWords(
+    title=_("Payment approved"),
+    ahead=_("Approving payment"),
+    steps=(PAYMENT,),
+    waiting=WAITS_FOR_PAYMENT,
 )
 
 CUSTOMER_WORDS = CustomerWords(
     stages=(
-        StageWords(title=_("Stock reserved and payment approved"), steps=("reserve-stock", PAYMENT)),
-        StageWords(title=_("Handed to the carrier"), steps=("create-shipment",)),
-        StageWords(title=_("Paid"), steps=(POINT_OF_NO_RETURN,)),
-        StageWords(title=_("Confirmed by email"), steps=("send-confirmation",)),
+        StageWords(
+            title=_("Stock reserved and payment approved"),
+            ahead=_("Reserving stock and approving payment"),
+            steps=("reserve-stock", PAYMENT),
+            undone=STOCK.undone,
+            undoing=STOCK.undoing,
+            parts=(STOCK, APPROVAL),
+        ),
+        StageWords(
+            title=_("Handed to the carrier"),
+            ahead=_("Handing to the carrier"),
+            steps=("create-shipment",),
+            waiting=_("waiting for the carrier"),
+            undone=_("Shipment cancelled"),
+            undoing=_("Cancelling the shipment"),
+        ),
+        StageWords(
+            title=_("Paid"), ahead=_("Payment"), steps=(POINT_OF_NO_RETURN,), waiting=WAITS_FOR_PAYMENT
+        ),
+        StageWords(
+            title=_("Confirmed by email"),
+            ahead=_("Confirmation by email"),
+            steps=("send-confirmation",),
+            waiting=_("waiting for our mail server"),
+        ),
     ),
+    afterwards=("send-confirmation",),
+    claims=("create-shipment", POINT_OF_NO_RETURN),
     situations={
         Situation.DECLINED: SituationWords(
             in_list=_("Waiting for your payment"),
             headline=_("Your card was declined."),
             sentence=_(
-                "Nothing has been charged, and we’re keeping your posters for you. Choose another way to pay."
+                "Nothing has been charged. Choose another way to pay, and we’ll go on with your order."
             ),
             icon="card",
         ),
@@ -32,31 +77,49 @@ CUSTOMER_WORDS = CustomerWords(
                 " you need to do."
             )
         ),
+        Situation.FULFILLED: SituationWords(
+            status=_("On its way"),
+            in_list=_("Printed and sent"),
+            headline=ngettext_lazy(
+                "Your poster is paid for and on its way.",
+                "Your posters are paid for and on their way.",
+                "pieces",
+            ),
+            sentence=_("Only our confirmation email is still to come."),
+        ),
         Situation.COMPLETE: SituationWords(
             in_list=_("Printed and sent"),
-            headline=_("Your posters are on their way."),
+            headline=ngettext_lazy("Your poster is on its way.", "Your posters are on their way.", "pieces"),
             sentence=_("It’s paid for and with the carrier. We’ve emailed you a confirmation."),
         ),
         Situation.CANCELLING: SituationWords(
-            sentence=_(
-                "We’re waiting for the warehouse, the payment service and the carrier to confirm it."
-                " There’s nothing you need to do."
-            )
+            sentence=_("We’re undoing what was done so far. There’s nothing you need to do.")
         ),
     },
     retries={
         "reserve-stock": _(
-            "Our warehouse is slow to answer, so we’re asking again. There’s nothing you need to do."
+            "Our warehouse isn’t answering, so we’re asking again. There’s nothing you need to do."
         ),
         PAYMENT: RETRY_OF_PAYMENT,
         "create-shipment": _(
-            "The carrier is slow to answer, so we’re asking again. There’s nothing you need to do."
+            "The carrier isn’t answering, so we’re asking again. There’s nothing you need to do."
         ),
         POINT_OF_NO_RETURN: RETRY_OF_PAYMENT,
         "send-confirmation": _(
-            "Everything is done except the confirmation email, which we’re sending again."
-            " There’s nothing you need to do."
+            "Only our confirmation email is still to come: it didn’t go out the first time, so we’re sending it again."
         ),
+    },
+    outages={
+        "reserve-stock": _(
+            "Our warehouse can’t take your order at the moment. We’ll go on as soon as it can. There’s nothing you"
+            " need to do."
+        ),
+        PAYMENT: OUTAGE_OF_PAYMENT,
+        "create-shipment": _(
+            "The carrier can’t take your parcel at the moment. We’ll go on as soon as it can. There’s nothing you"
+            " need to do."
+        ),
+        POINT_OF_NO_RETURN: OUTAGE_OF_PAYMENT,
     },
     reasons={
         Reason.CUSTOMER_DID_NOT_RESOLVE: _(
@@ -64,17 +127,30 @@ CUSTOMER_WORDS = CustomerWords(
         ),
     },
     charges={
+        Charge.NOTHING: ChargeWords(
+            stage=_("Nothing charged or reserved"),
+            promise=_("Nothing was charged or reserved."),
+            result=_("Nothing was charged or reserved."),
+        ),
+        Charge.RESERVED_PERHAPS: ChargeWords(
+            stage=_("Nothing charged or left reserved"),
+            ahead=_("Release of {amount}, if it was reserved"),
+            promise=_("Nothing was charged. If {amount} was reserved on your card, it will be released."),
+            result=_("Nothing was charged. If {amount} was reserved on your card, it has been released."),
+        ),
         Charge.RESERVED: ChargeWords(
             stage=_("{amount} released, nothing charged"),
+            ahead=_("Release of {amount}"),
             promise=_("Nothing was charged, and the {amount} reserved on your card will be released."),
             result=_("Nothing was charged, and the {amount} reserved on your card has been released."),
         ),
     },
     declined_again=_(
-        "This payment was declined too, and nothing has been charged. We’re keeping your posters for you."
-        " Choose another way to pay."
+        "This payment was declined too, and nothing has been charged. Choose another way to pay, and we’ll go on with"
+        " your order."
     ),
     cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),
-    too_late_to_cancel=_("It’s too late to cancel: we’re already taking the payment."),
+    too_late_to_cancel=_("It was too late to cancel: we’d already begun to take the payment."),
+    cancelling=_("Cancelling everything and confirming it by email"),
     cancelled=_("Everything cancelled and confirmed by email"),
 )

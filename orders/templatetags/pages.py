@@ -2,7 +2,8 @@
 
 {{ poster.price|money }}                €39.00, as the reader's language writes it
 {{ poster.price|money:"short" }}        €39 when there are no cents
-{{ step.at|moment }}                    "2 minutes ago", with the exact time on the element
+{{ step.at|moment }}                    "2 minutes ago", and after a day the date; with the exact time on the element
+{{ step.at|moment:now }}                by this moment, which all ages of a page then share
 {% icon "cart" %}                       from static/icons.svg, hidden from screen readers
 """
 
@@ -28,7 +29,9 @@ from orders.wording import units
 register = template.Library()
 
 NOW = timedelta(seconds=10)
-"""A moment this close is shown as "now". `static/js/shop.js` has the same limit."""
+"""A moment this close is shown as "now". `static/js/shop.js` has the same limits."""
+DAY = timedelta(days=1)
+"""A moment this far is shown as a date."""
 
 
 @register.simple_tag
@@ -51,6 +54,18 @@ def mailbox(email: str = "") -> str:
 
 
 @register.simple_tag
+def shop_name() -> str:
+    """What the business calls itself. It needs no context, so error pages can show it, too."""
+    return str(settings.CONFIG.shop_name)
+
+
+@register.simple_tag
+def is_demonstration() -> bool:
+    """Whether this is for show: no real cards, and made-up artists."""
+    return bool(settings.IS_DEMONSTRATION)
+
+
+@register.simple_tag
 def request_id() -> str:
     """The id under which this request is in the log. It needs no context, so every error page can show it."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
@@ -63,17 +78,24 @@ def money(price: Money, form: str = "full") -> str:
 
 
 @register.filter
-def moment(at: datetime) -> SafeString:
-    """A moment as "2 minutes ago". The element has the exact time, which the browser shows in the reader's zone."""
-    locale = reader_locale()
-    away = at - timezone.now()
-    exact = format_datetime(at, "medium", tzinfo=timezone.get_current_timezone(), locale=locale)
+def moment(at: datetime, now: datetime | None = None) -> SafeString:
+    """A moment as "2 minutes ago", seen from `now`; from a day on as a date. The element has the exact time, which the
+    browser shows in the reader's zone."""
+    locale, zone = reader_locale(), timezone.get_current_timezone()
+    now = now or timezone.now()
+    away = at - now
+    if abs(away) < NOW:
+        text = _("now")
+    elif abs(away) < DAY:
+        text = units.age(away, locale=locale)
+    else:
+        text = units.day(at.astimezone(zone), today=now.astimezone(zone).date(), locale=locale)
     return format_html(
         '<time datetime="{}" title="{} {}" data-moment>{}</time>',
         at.isoformat(),
-        exact,
+        format_datetime(at, "medium", tzinfo=zone, locale=locale),
         at.tzname() or "",
-        _("now") if abs(away) < NOW else units.relative(away, locale=locale),
+        text,
     )
 
 

@@ -3,10 +3,10 @@
 Functions that take a `locale` are for customers, who read their own language. The others are for operators, in English.
 """
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 from babel import Locale
-from babel.dates import format_timedelta
+from babel.dates import format_skeleton, format_timedelta
 from babel.numbers import format_currency, format_decimal
 
 from orders.fields.money import Money
@@ -105,6 +105,23 @@ def elapsed(seconds: float) -> str:
 def relative(away: timedelta, *, locale: Locale = ENGLISH) -> str:
     """Writes a moment as its distance from now, in words: "12 seconds ago", "in 2 minutes"."""
     text: str = format_timedelta(away, add_direction=True, locale=locale, threshold=1)
+    return text
+
+
+def age(away: timedelta, *, locale: Locale) -> str:
+    """Writes a moment less than a day away by whole units, rounded down as ages are: "1 minute ago" after 100 seconds.
+
+    `static/js/shop.js` goes on counting by the same rule.
+    """
+    seconds = int(abs(away.total_seconds()))
+    size = next(size for size in (3_600, 60, 1) if seconds >= size or size == 1)
+    whole = timedelta(seconds=seconds // size * size)
+    return relative(-whole if away < timedelta() else whole, locale=locale)
+
+
+def day(at: date, *, today: date, locale: Locale) -> str:
+    """Writes a day: "Nov 26", and with the year if that is another: "Nov 26, 2025"."""
+    text: str = format_skeleton("MMMd" if at.year == today.year else "yMMMd", at, locale=locale)
     return text
 
 

@@ -113,11 +113,18 @@
     if (part.dataset.version === old.dataset.version) return;
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
     keepChoices(old, part);
+    if (headline(part) !== headline(old)) dropToasts();
     old.replaceWith(part);
+    document.dispatchEvent(new Event("newtimes"));
     if (part.dataset.title) document.title = part.dataset.title;
     if (focused) sameAs(focused, part).focus({ preventScroll: true });
     announce();
     if (hasEnded()) end();
+  }
+
+  // What a toast says was true when the page came; the new part may say otherwise.
+  function dropToasts() {
+    for (const toast of document.querySelectorAll(".toasts .notice")) toast.remove();
   }
 
   function keepChoices(old, part) {

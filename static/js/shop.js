@@ -58,23 +58,43 @@
     button.addEventListener("click", () => button.closest(".notice").remove());
   }
 
-  // Keeps relative times up to date, and shows exact times in the reader's own zone.
+  // Keeps relative times up to date, and shows exact times in the reader's own zone. All ages of a page are those at one
+  // moment by the server's clock, which [data-now] tells: the browser's may be wrong.
+  const DAY = 86400; // s from which on a date is shown: the same limits as in orders/templatetags/pages.py
   const language = document.documentElement.lang;
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
-  const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+  const units = [["hour", 3600], ["minute", 60], ["second", 1]];
+  let ahead = 0; // ms by which the server's clock is ahead
+  const readClock = () => {
+    const told = Date.parse(document.querySelector("[data-now]")?.dataset.now);
+    if (told) ahead = told - Date.now();
+  };
+  const day = (at, now) => {
+    const year = at.getFullYear() === now.getFullYear() ? undefined : "numeric";
+    return at.toLocaleDateString(language, { year, month: "short", day: "numeric" });
+  };
+  const age = (seconds) => {
+    if (Math.abs(seconds) < 10) return relative.format(0, "second");
+    const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length);
+    return relative.format(Math.trunc(seconds / size), unit);
+  };
   const updateTimes = () => {
+    const now = new Date(Date.now() + ahead);
     for (const time of document.querySelectorAll("time[data-moment]")) {
       const at = new Date(time.dateTime);
-      const seconds = Math.round((at - Date.now()) / 1000);
-      const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
-      const isNow = Math.abs(seconds) < 10; // the same limit as in orders/templatetags/shop.py
-      const text = isNow ? relative.format(0, "second") : relative.format(Math.trunc(seconds / size), unit);
+      const seconds = (at - now) / 1000;
+      const text = Math.abs(seconds) < DAY ? age(seconds) : day(at, now);
       if (time.textContent !== text) time.textContent = text;
       time.title = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
     }
   };
-  if (document.querySelector("time[data-moment]")) {
+  const updateClock = () => {
+    readClock();
     updateTimes();
+  };
+  if (document.querySelector("time[data-moment]")) {
+    updateClock();
+    document.addEventListener("newtimes", updateClock);
     setInterval(updateTimes, 15000);
   }
 })();

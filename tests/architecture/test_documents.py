@@ -81,6 +81,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "TRUSTED_PROXIES": {(): "none"}[defaults.trusted_proxies],
         "LIMITS": {True: "`sasweb/limits.py`"}[defaults.limits == DEFAULTS],
         "WATCHDOG": {True: "on"}[defaults.watchdog],
+        "SHOP_NAME": f"`{defaults.shop_name}`",
         "EMAIL_FROM": f"`{defaults.email_from}`",
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",
         "DATABASE_URL": f"`{defaults.database_url}` (`bin/up`: a server of its own, in `VAR_DIR`)",

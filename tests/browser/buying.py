@@ -1,5 +1,6 @@
 """What a customer does in tests and before screenshots: fills the cart and the checkout, orders, cancels."""
 
+import re
 import time
 from collections.abc import Callable
 
@@ -12,6 +13,8 @@ ADDRESS = {
     "Postal code": "SW1Y 4JH",
     "City": "London",
 }
+COMPLETE = re.compile("^Your posters? (is|are) on (its|their) way[.]$")
+"""The headline of a complete order."""
 
 
 def fill_cart(page: Page) -> None:

@@ -154,7 +154,7 @@ SHOTS: Sequence[Shot] = (
     Shot("checkout", "/", buying.fill_checkout),
     Shot("checkout-mistakes", "/", buying.fail_checkout),
     Shot("order-under-way", "/", buying.order("card_hangs", "working")),
-    Shot("order-complete", "/", buying.order("card_ok", "on their way")),
+    Shot("order-complete", "/", buying.order("card_ok", "way.")),
     Shot("order-declined", "/", buying.order("card_declined", "declined")),
     Shot("order-cancel", "/", buying.ask_to_cancel),
     Shot("order-cancelled", "/", buying.cancel),

@@ -11,8 +11,6 @@ from tests.browser.axe import violations
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
 
-COMPLETE = "Your posters are on their way."
-
 
 def place(page: Page, method: str = "card_ok", *, email: str = "ada@example.com") -> None:
     """Orders two prints as a guest, and marks the order's page; a reload would remove the mark."""
@@ -48,7 +46,7 @@ def test_an_order_is_shown_as_processed_without_a_reload(shop: Shop, open_page: 
     page.evaluate("window.isTheSame = true")
     expect(headline(page)).to_have_text(re.compile("Thank you|taking a moment longer"))
     shop.system.clear_faults()
-    expect(headline(page)).to_have_text(COMPLETE)
+    expect(headline(page)).to_have_text(buying.COMPLETE)
     expect(page.locator(".track__step--done")).to_have_count(5)
     expect(page.locator("#live-stale")).to_be_hidden()
     assert is_the_same(page)
@@ -62,7 +60,7 @@ def test_a_declined_card_is_explained_and_another_card_pays(shop: Shop, open_pag
     assert is_the_same(page)
     page.get_by_label("A card that works").check()
     page.get_by_role("button", name="Pay this way").click()
-    expect(headline(page)).to_have_text(COMPLETE)
+    expect(headline(page)).to_have_text(buying.COMPLETE)
 
 
 @pytest.mark.pattern("N2")
@@ -70,15 +68,15 @@ def test_an_outage_is_shown_as_a_delay_and_its_end_is_shown_too(shop: Shop, open
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
-    expect(headline(page)).to_have_text("This is taking longer than usual.")
+    expect(headline(page)).to_have_text("We’re trying one step again.")
     sentence = page.locator(".progress__text")
     expect(sentence).to_contain_text(
-        "The carrier is slow to answer, so we’re asking again. There’s nothing you need to do."
+        "The carrier isn’t answering, so we’re asking again. There’s nothing you need to do."
     )
     assert not re.search("error|fail", page.locator("#progress").inner_text(), re.IGNORECASE)
     assert violations(page) == []
     shop.system.clear_faults()
-    expect(headline(page)).to_have_text(COMPLETE)
+    expect(headline(page)).to_have_text(buying.COMPLETE)
     assert is_the_same(page)
 
 
@@ -89,7 +87,7 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
     expect(page.locator(".track__step--done")).to_have_count(2)
     page.get_by_role("link", name="Cancel the order").click()
     page.get_by_role("button", name="Yes, cancel it before payment is taken").click()
-    expect(page.locator(".toasts")).to_contain_text("We’re cancelling your order.")
+    expect(page.locator(".toasts")).to_contain_text("You’ve cancelled this order.")
     page.evaluate("window.isTheSame = true")
     expect(headline(page)).to_have_text("We’re cancelling your order.")
     sentence = page.locator(".progress__text")
@@ -98,6 +96,7 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
     )
     shop.system.clear_faults()
     expect(headline(page)).to_have_text("Your order was cancelled.")
+    expect(page.locator(".toasts .notice")).to_have_count(0)
     expect(sentence).to_contain_text("You cancelled it.")
     expect(sentence).to_contain_text(
         re.compile("Nothing was charged, and the €.* reserved on your card has been released")
@@ -142,7 +141,7 @@ def test_without_scripts_everything_can_be_bought_and_followed(shop: Shop, open_
     buying.fill_checkout(page)
     page.get_by_role("button", name="Place order").click()
     expect(headline(page)).to_have_text(re.compile("Thank you"))
-    expect(headline(page)).to_have_text(COMPLETE)
+    expect(headline(page)).to_have_text(buying.COMPLETE)
 
 
 def test_without_a_stream_the_page_keeps_up_by_polling(shop: Shop, open_page: Opener) -> None:
@@ -151,7 +150,7 @@ def test_without_a_stream_the_page_keeps_up_by_polling(shop: Shop, open_page: Op
     page.route("**/events/**", lambda route: route.abort())
     place(page)
     expect(headline(page)).to_have_text(re.compile("Thank you"))
-    expect(headline(page)).to_have_text(COMPLETE)
+    expect(headline(page)).to_have_text(buying.COMPLETE)
     assert is_the_same(page)
 
 
@@ -178,7 +177,7 @@ def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: O
     go_to(page, page.get_by_role("button", name="Place order"))
     press(page, "Enter")
     page.wait_for_url("**/o/**")
-    expect(headline(page)).to_have_text(COMPLETE)
+    expect(headline(page)).to_have_text(buying.COMPLETE)
 
 
 # The focus shows as an outline of the element, its label or its card. Nothing may cover the element's middle.

@@ -49,6 +49,7 @@ class Shop:
         return (
             f"<!doctype html><title>Order</title>{self.part()}"
             '<p id="live-stale" hidden data-text="lost {n} s ago"></p>'
+            '<div class="toasts"><p class="notice">You’ve done it.</p></div>'
             '<div id="live-status" role="status"></div><script src="/live.js" defer></script>'
         )
 
@@ -148,6 +149,13 @@ def test_a_change_is_shown_and_announced_and_focus_and_choice_are_kept(shop: Sho
     expect(page.get_by_label("a", exact=True)).to_be_checked()
     page.clock.run_for(10)
     expect(page.locator("#live-status")).to_have_text("Version 2")
+
+
+def test_a_toast_goes_when_what_it_says_may_no_longer_be_so(shop: Shop, page: Page) -> None:
+    expect(page.locator(".notice")).to_have_text("You’ve done it.")
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    expect(page.locator(".notice")).to_have_count(0)
 
 
 def test_announcements_are_at_least_five_seconds_apart(shop: Shop, page: Page) -> None:

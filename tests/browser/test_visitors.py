@@ -50,7 +50,7 @@ def test_signing_in_keeps_the_cart(shop: Shop, open_page: Opener) -> None:
     page.goto("/cart/")
     expect(page.locator(".lines .line")).to_have_count(2)
     page.goto(shop.orders["bob's"])
-    expect(page.locator("#headline")).to_have_text("Your posters are on their way.")
+    expect(page.locator("#headline")).to_have_text(buying.COMPLETE)
 
 
 def test_another_customers_order_is_not_found(shop: Shop, open_page: Opener, states: States) -> None:
@@ -63,7 +63,7 @@ def test_another_customers_order_is_not_found(shop: Shop, open_page: Opener, sta
 
 def test_a_guests_link_opens_her_order_anywhere(shop: Shop, open_page: Opener) -> None:
     page = open_page(shop.orders["done"])
-    expect(page.locator("#headline")).to_have_text("Your posters are on their way.")
+    expect(page.locator("#headline")).to_have_text(buying.COMPLETE)
 
 
 def test_a_link_that_was_changed_opens_nothing(shop: Shop, open_page: Opener) -> None:

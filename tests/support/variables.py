@@ -26,7 +26,8 @@ class RecordingEnvironment(Environment):
     def _note(self, read: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         call = inspect.signature(read).bind(*arguments, **options)
         call.apply_defaults()
-        self.defaults[call.arguments["name"]] = call.arguments["default"]
+        if "name" in call.arguments:  # the others read what they need by its name
+            self.defaults[call.arguments["name"]] = call.arguments["default"]
         return read(*arguments, **options)
 
 

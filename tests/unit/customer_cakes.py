@@ -83,12 +83,18 @@ def own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cakes, "customer_words", WORDS)
 
 
+OUTCOMES = {"running": "unknown", "failed": "refused"} | dict.fromkeys(
+    ("completed", "compensating", "compensated"), "done"
+)
+
+
 def step(name: str, state: str = "not_started", **fields: Any) -> CustomerStep:
     """A step; one that has begun is in its first attempt, and one that has ended did so ten seconds after the start."""
     has_ended = state in ("completed", "compensated")
     values: dict[str, Any] = {
         "attempts": 0 if state in ("not_started", "skipped") else 1,
         "completed_at": PLACED + timedelta(seconds=10) if has_ended else None,
+        "outcome": OUTCOMES.get(state, "none"),
         **dict.fromkeys(("complete_by", "started_at", "not_before", "error")),
     }
     return CustomerStep(**{"name": name, "state": state, **values, **fields})

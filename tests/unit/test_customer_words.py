@@ -99,7 +99,7 @@ def test_the_items_of_a_step_are_one_stage_with_the_words_of_their_step() -> Non
 @pytest.mark.usefixtures("own_words")
 def test_a_step_that_was_not_needed_is_called_that_and_the_order_claims_no_more_than_was_done() -> None:
     view = order(*ALL[:3], step("taste", "skipped"), state="processed")
-    assert stages(view)[-1] == ("Tasted (not needed)", "done")
+    assert stages(view)[-1] == ("Tasted", "skipped")
     assert read(view).sentences == ["Everything is done."]
     assert read(order(*ALL, state="processed")).sentences == []
 
@@ -135,7 +135,7 @@ def test_while_anything_is_under_way_the_order_does_not_wait() -> None:
 
 def columns(state: str, *, kind: str | None, until: datetime | None) -> dict[str, Any]:
     """A step's columns in its second attempt."""
-    names = ("complete_by", "started_at", "completed_at", "not_before", "waiting_since", "error")
+    names = ("complete_by", "started_at", "completed_at", "not_before", "waiting_since", "error", "outcome")
     names = (*names, "compensation_sent_at")
     moments = dict.fromkeys(names)
     awaits = {"kind": kind} if kind else None
@@ -166,7 +166,7 @@ def test_a_complete_order_is_called_what_its_kind_calls_it() -> None:
     assert (seen.word, seen.headline, seen.icon, seen.tone) == ("Baked", "Enjoy your cake.", "done", "good")
     assert listed_status(view).word == "Baked"
     retried = order(step("mix", "running", attempts=3))
-    assert (read(retried).word, listed_status(retried).word) == ("Trying again", "Taking longer than usual")
+    assert (read(retried).word, listed_status(retried).word) == ("Trying again", "Trying again")
 
 
 def test_what_was_declined_waits_for_the_customer_with_words_of_its_own_the_second_time() -> None:

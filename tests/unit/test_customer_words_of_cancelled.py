@@ -19,7 +19,7 @@ def cancelled(*steps: CustomerStep, **fields: Any) -> CustomerOrder:
 CHARGES = {
     "taken": ([step("mix", "compensated"), step("bake", "compensated")], "€9.00 refunded"),
     "perhaps taken": (
-        [step("mix", "compensated"), step("bake", "compensated", completed_at=None)],
+        [step("mix", "compensated"), step("bake", "compensated", outcome="unknown")],
         "€9.00 refunded if it was taken",
     ),
     "reserved": ([step("mix", "compensated"), step("bake")], "€9.00 released, nothing charged"),
@@ -50,7 +50,13 @@ def test_a_cancelled_order_says_why_and_gives_back_in_its_kinds_words() -> None:
     steps = (step("mix", "compensated"), step("bake", "compensated"))
     done = read(cancelled(*steps), compensation_requested={"why": "decided"})
     assert done.sentences == ["It did not taste right.", "€9.00!"]
-    assert [stage.title for stage in done.stages[1:]] == ["Cancelled by us", "€9.00 back", "Eaten by us"]
+    assert [stage.title for stage in done.stages[1:]] == [
+        "Cancelled by us",
+        "€9.00 back",
+        "Eaten by us",
+        "In the oven",
+    ]
+    steps = (step("mix", "completed"), step("bake", "compensating"))
     going = read(cancelled(*steps, state="processing"), compensation_requested={"why": "customer_cancelled"})
     assert going.sentences == ["You cancelled it.", "Soon €9.00.", "There’s nothing you need to do."]
     other = read(cancelled(*steps), compensation_requested={"why": "the oven broke"})
@@ -61,8 +67,9 @@ def test_nothing_is_said_of_money_where_there_is_none(monkeypatch: pytest.Monkey
     free = cancelled(step("mix", "compensating"), state="processing", total=None)
     expected = [
         ("We have your order", "done"),
+        ("Mix", "done"),
         ("Cancelled by us", "done"),
-        ("Everything is cancelled", "now"),
+        ("Cancelling everything", "now"),
     ]
     assert stages(free) == expected
     assert read(free).sentences == [

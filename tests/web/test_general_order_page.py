@@ -96,7 +96,7 @@ def test_it_is_cancelled_after_a_question_that_says_what_becomes_of_the_money(cl
     client.post(f"{page}cancel/")
     assert stored(order).goal == "compensate"
     text = words(client, page)
-    assert "We’re cancelling your order." in text and "€9.00 refunded" in text
+    assert "We’re cancelling your order." in text and "Refund of €9.00" in text
     assert "You can’t cancel this order now" in words(client, f"{page}cancel/")
 
 

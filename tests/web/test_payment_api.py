@@ -224,7 +224,7 @@ def test_what_an_order_waits_for_has_an_event_and_so_another_tag(ada: APIClient)
         ({"reserve-stock": {"state": "awaiting", "awaits": {"kind": "decision"}}}, {}, "operator", "waiting"),
         ({"reserve-stock": {"state": "awaiting", "awaits": {"kind": "event"}}}, {}, "outside", "waiting"),
         ({"reserve-stock": {"state": "not_started", "attempt": 1, "not_before": ahead}}, {}, "retry", "retrying"),
-        ({"reserve-stock": {"state": "not_started", "waiting_since": ago}}, {}, "agent", "working"),
+        ({"reserve-stock": {"state": "not_started", "waiting_since": ago}}, {}, "agent", "waiting"),
         ({"reserve-stock": "running"}, {"process_state": "processing"}, None, "working"),
         (done(*FULFIL.by_name), {"process_state": "processed"}, None, "complete"),
     ],

@@ -36,7 +36,7 @@ def test_a_sample_that_has_just_come_shows_the_stages_to_come() -> None:
     assert page.headline == "Thank you. We have your order."
     assert stages(page) == {
         "We have your sample": "done",
-        "Instruments booked": "later",
+        "Booking the instruments": "later",
         "Sample analysed": "later",
         "Findings reviewed": "later",
         "Report published": "later",
@@ -60,7 +60,7 @@ def test_a_problem_is_shown_at_its_stage_in_general_words() -> None:
     assert page.sentences == [
         "We’ve alerted our team, and they’ll let you know. There’s nothing you need to do."
     ]
-    assert stages(page)["Instruments booked"] == "stop"
+    assert stages(page)["Booking the instruments"] == "stop"
     assert page.may_cancel
 
 
@@ -69,8 +69,10 @@ def test_a_cancelled_analysis_speaks_of_no_money() -> None:
     run_to_end(order_id, compensate=True)
     page = seen(order_id)
     assert page.sentences == ["We couldn’t fulfil it, and we’re sorry."]
-    assert [*stages(page)] == [
-        "We have your sample",
-        "Cancelled by us",
-        "Bookings cancelled and report withdrawn",
-    ]
+    assert stages(page) == {
+        "We have your sample": "done",
+        "Instruments booked": "undone",
+        "Cancelled by us": "done",
+        "Bookings cancelled": "done",
+        "Everything cancelled, and any report withdrawn": "done",
+    }

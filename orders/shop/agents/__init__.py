@@ -20,6 +20,6 @@ def agents(environment: Environment) -> Sequence[Agent]:
         Carrier(environment.url("CARRIER_URL", f"http://{sandbox}/carrier")),
         Mail(
             environment.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
-            sender=environment.email("EMAIL_FROM", "Print Shop <orders@localhost>"),
+            sender=environment.sender(),
         ),
     ]

@@ -27,15 +27,12 @@ def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
             order_id=visit.id, changes={"payment_method": method}, by=visit.actor
         )
     except NoSuchOrderError:
-        if visit.tracked.order.is_archived:
-            messages.info(request, _("There’s nothing to pay: this order was finished long ago."))
-            return redirect(visit.url)
-        messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
+        messages.info(request, _("There’s nothing to pay: this order isn’t waiting for a payment."))
         return redirect(visit.url)
     if result.status is ResultStatus.REFUSED:
-        messages.warning(request, _("It’s too late to pay: this order is being cancelled."))
+        messages.warning(request, _("It was too late to pay: the order had been cancelled."))
     elif result.status is ResultStatus.ALREADY:
-        messages.info(request, _("There’s nothing to pay: your payment was accepted or is being tried."))
+        messages.info(request, _("There’s nothing to pay: this order isn’t waiting for a payment."))
     else:
-        messages.success(request, _("Thank you. We’re trying your payment again."))
+        messages.success(request, _("Thank you. We have your new payment method."))
     return redirect(visit.url)

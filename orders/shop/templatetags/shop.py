@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
-from django.conf import settings
 from django.urls import reverse
 
 from orders.fields import countries
@@ -46,9 +45,3 @@ def delivery(data: Mapping[str, Any]) -> Mapping[str, str]:
 def payment_methods() -> Any:
     """The ways to pay, by the gateway's token."""
     return METHODS.items()
-
-
-@register.simple_tag
-def is_demonstration() -> bool:
-    """Whether the cards are not real ones."""
-    return bool(settings.IS_DEMONSTRATION)

@@ -10,14 +10,17 @@ from orders.business.words import GENERAL_CHARGES, Charge, ChargeWords
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
-from orders.vocabulary import EventKind, StepStatus
-from orders.wording.customers.situations import is_declined
-from orders.wording.units import money
+from orders.vocabulary import Outcome, StepStatus
+from orders.wording.customers.saying import say_amount
+from orders.wording.customers.times import undone_at
+
+MAY_HAVE_BEGUN = frozenset({Outcome.UNKNOWN.value, Outcome.DONE.value})
+"""The outcomes of a step that has an effect to reverse, or may have one."""
 
 
 def charge_words(order: CustomerOrder) -> ChargeWords | None:
     """What is said of an order's money; None if it has no value, or none of its steps takes that."""
-    if order.total is None or not _steps_with_money(order):
+    if order.total is None or not steps_with_money(order):
         return None
     charge = charge_of(order)
     return customer_words(order.workflow).charges.get(charge, GENERAL_CHARGES[charge])
@@ -26,47 +29,43 @@ def charge_words(order: CustomerOrder) -> ChargeWords | None:
 def refund_promise(order: CustomerOrder, *, locale: Locale) -> str:
     """What becomes of an order's money if it is cancelled now, in a sentence; empty if none is taken for it."""
     words = charge_words(order)
-    return (
-        str(words.promise).format(amount=money(order.total, locale=locale)) if words and order.total else ""
-    )
+    return say_amount(words.promise, order, locale=locale) if words else ""
 
 
 def charge_of(order: CustomerOrder) -> Charge:
-    """How far the charge of an order got."""
-    taking, reserving = _taking_steps(order), _reserving_steps(order)
-    if any(step.completed_at for step in taking):
+    """How far the charge of an order got: what was taken or reserved, whether or not it was returned since."""
+    taken = {step.outcome for step in _taking_steps(order)}
+    reserved = {step.outcome for step in _reserving_steps(order)}
+    if Outcome.DONE in taken:
         return Charge.CHARGED
-    if any(step.attempts and not is_declined(step) for step in taking):
+    if Outcome.UNKNOWN in taken:
         return Charge.UNCERTAIN
-    return Charge.RESERVED if any(_may_be_reserved(step) for step in reserving) else Charge.NOTHING
+    if Outcome.DONE in reserved:
+        return Charge.RESERVED
+    return Charge.RESERVED_PERHAPS if Outcome.UNKNOWN in reserved else Charge.NOTHING
 
 
 def is_returned(order: CustomerOrder) -> bool:
     """Whether all the money has been returned."""
-    return all(
-        step.state == StepStatus.COMPENSATED or (step.state == StepStatus.FAILED and not step.completed_at)
-        for step in _steps_with_money(order)
-        if step.attempts
-    )
+    return all(step.state == StepStatus.COMPENSATED for step in _to_return(order))
 
 
 def returned_at(order: CustomerOrder, occurrences: Occurrences) -> datetime | None:
     """When the last of the money was returned; None if none was."""
-    times = [
-        occurrence.at
-        for step in _steps_with_money(order)
-        if (occurrence := occurrences.get((EventKind.STEP_COMPENSATED, step.name)))
-    ]
+    times = [at for step in _to_return(order) if (at := undone_at(step, occurrences))]
     return max(times, default=None)
 
 
-def _may_be_reserved(step: CustomerStep) -> bool:
-    was_declined = step.state == StepStatus.FAILED and bool(step.error)
-    return step.attempts > 0 and (bool(step.completed_at) or not was_declined)
-
-
-def _steps_with_money(order: CustomerOrder) -> Sequence[CustomerStep]:
+def steps_with_money(order: CustomerOrder) -> Sequence[CustomerStep]:
+    """The steps that reserve an order's value or take it."""
     return [*_reserving_steps(order), *_taking_steps(order)]
+
+
+def _to_return(order: CustomerOrder) -> Sequence[CustomerStep]:
+    """The steps whose money is to be returned: that took it, or may have, and otherwise that reserved it."""
+    was_to_be_taken = charge_of(order) in (Charge.CHARGED, Charge.UNCERTAIN)
+    steps = _taking_steps(order) if was_to_be_taken else _reserving_steps(order)
+    return [step for step in steps if step.outcome in MAY_HAVE_BEGUN]
 
 
 def _taking_steps(order: CustomerOrder) -> Sequence[CustomerStep]:

@@ -13,32 +13,46 @@ from django.utils.translation import gettext_lazy
 
 from orders.business.editing import customer_words
 from orders.business.words import (
+    GENERAL_OUTAGE,
     GENERAL_REASONS,
     GENERAL_WAITS,
+    PAUSED,
     CustomerWords,
     Situation,
     Words,
 )
 from orders.engine.branches import declared_name
+from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
-from orders.vocabulary import EventKind, Goal, Reason, StepStatus, WaitKind
-from orders.wording.customers.charges import charge_words
+from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
+from orders.wording.customers.cancellation import cancellation_stages
+from orders.wording.customers.charges import charge_words, is_returned
+from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import (
     TONES,
     declined_step,
+    is_held,
     may_cancel,
     retried_steps,
     situation_of,
     waiting_steps,
     words_for,
 )
-from orders.wording.customers.stages import Stage, cancellation_stages, forward_stages
-from orders.wording.units import money, spoken_duration
+from orders.wording.customers.stages import Stage, forward_stages
+from orders.wording.units import spoken_duration
 
 ENDED = frozenset({Situation.COMPLETE, Situation.CANCELLED})
-QUIET_WHEN_LATE = ENDED | {Situation.DECLINED, Situation.STOPPED, Situation.CANCEL_STUCK}
+QUIET_WHEN_LATE = ENDED | {
+    Situation.DECLINED,
+    Situation.STOPPED,
+    Situation.FULFILLED,
+    Situation.CANCEL_STUCK,
+}
 LATE: Words = gettext_lazy(
     "This is taking longer than we promised, and we’re sorry. Your order is safe and we’re still working on it."
+)
+CANCELLING_IS_LATE: Words = gettext_lazy(
+    "This is taking longer than it should, and we’re sorry. Your cancellation is safe and we’re still working on it."
 )
 USUAL: Words = gettext_lazy("This usually takes about {usual}.")
 
@@ -59,64 +73,79 @@ class Progress:
     has_ended: bool
     may_cancel: bool
     declined_until: datetime | None
+    is_in_error: bool = False
 
     @property
     def offers_help(self) -> bool:
         """Whether the page says how to reach a person."""
-        return self.is_late or self.situation in (Situation.STOPPED, Situation.CANCEL_STUCK)
+        return self.is_late or self.is_in_error
+
+    @property
+    def placed_at(self) -> datetime | None:
+        """When the order was placed, as its first stage says."""
+        return self.stages[0].at
 
 
 def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: float | None) -> Progress:
     """What to say about an order. `usual` is how many seconds such an order usually takes, if that is known."""
     order, occurrences = tracked.order, tracked.occurrences
     situation = situation_of(order, occurrences)
-    words = words_for(situation, customer_words(order.workflow))
-    amount = money(order.total, locale=locale) if order.total else ""
-    sentences = _sentences(tracked, situation, amount)
+    words = words_for(situation, order)
+    sentences = _sentences(tracked, situation, locale)
     is_late = situation not in QUIET_WHEN_LATE and _is_late(tracked, now)
     if is_late:
-        sentences.append(LATE)
-    elif usual and situation in (Situation.RECEIVED, Situation.WORKING):
+        sentences.append(str(CANCELLING_IS_LATE if situation is Situation.CANCELLING else LATE))
+    elif usual and situation in (Situation.RECEIVED, Situation.WORKING) and _age(tracked, now) < usual:
         sentences.append(str(USUAL).format(usual=spoken_duration(usual, locale=locale)))
     declined = declined_step(order) if situation is Situation.DECLINED else None
     return Progress(
         situation=situation,
         tone=TONES[situation],
         icon=words.icon or "",
-        word=str(words.status),
-        headline=str(words.headline),
-        sentences=[str(sentence) for sentence in sentences],
-        stages=cancellation_stages(order, occurrences, amount=amount)
+        word=say(words.status, order),
+        headline=say(words.headline, order),
+        sentences=sentences,
+        stages=cancellation_stages(order, occurrences, locale=locale)
         if order.goal == Goal.COMPENSATE
         else forward_stages(order, occurrences),
         is_late=is_late,
         has_ended=situation in ENDED,
         may_cancel=may_cancel(order),
         declined_until=declined.not_before if declined else None,
+        is_in_error=order.state == ProcessState.ERROR,
     )
 
 
 def _is_late(tracked: TrackedOrder, now: datetime) -> bool:
-    """Whether the promise has passed. Its time begins anew when the customer changes something."""
+    """Whether the promise has passed. A cancellation may take as long as was promised for the order."""
     order = tracked.order
-    changes = [event.at for (kind, _), event in tracked.occurrences.items() if kind == EventKind.PAID_AGAIN]
-    begun = max([order.placed_at, *changes])
-    return order.promised_by is not None and now > begun + (order.promised_by - order.placed_at)
+    return (
+        order.promised_by is not None
+        and _age(tracked, now) > (order.promised_by - order.placed_at).total_seconds()
+    )
 
 
-def _sentences(tracked: TrackedOrder, situation: Situation, amount: str) -> list[Words]:
+def _age(tracked: TrackedOrder, now: datetime) -> float:
+    """For how many seconds it has been worked on. That begins anew when the customer changes something, and when the
+    order is cancelled."""
+    begins = (EventKind.PAID_AGAIN, EventKind.COMPENSATION_REQUESTED)
+    changes = [event.at for (kind, _), event in tracked.occurrences.items() if kind in begins]
+    return (now - max([tracked.order.placed_at, *changes])).total_seconds()
+
+
+def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> list[str]:
     order, occurrences = tracked.order, tracked.occurrences
-    own = customer_words(order.workflow)
-    sentence = words_for(situation, own).sentence or ""
-    sentences: list[Words] = []
+    own, sentence = customer_words(order.workflow), words_for(situation, order).sentence
+    before: list[str] = []
     match situation:
         case Situation.RETRYING:
-            step = retried_steps(order, occurrences)[0]
-            sentence = own.retries.get(declared_name(step), sentence)
+            sentence = own.retries.get(declared_name(retried_steps(order, occurrences)[0]), sentence)
         case Situation.WAITING:
-            waiting = waiting_steps(order)[0]
-            general = GENERAL_WAITS[waiting.awaits or WaitKind.ANSWER]
-            sentences = [own.waits.get(declared_name(waiting.name), general)]
+            before = [say(_wait_words(order, own), order)]
+        case Situation.FULFILLED if order.state == ProcessState.ERROR:
+            before, sentence = [say(sentence, order)], words_for(Situation.STOPPED, order).sentence
+        case Situation.FULFILLED if retried := retried_steps(order, occurrences):
+            sentence = own.retries.get(declared_name(retried[0]), sentence)
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
             sentence = own.complete_in_part
         case Situation.DECLINED:
@@ -124,11 +153,22 @@ def _sentences(tracked: TrackedOrder, situation: Situation, amount: str) -> list
             if declined and (EventKind.PAID_AGAIN, declined.name) in occurrences:
                 sentence = own.declined_again
         case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
-            sentences = [_reason(occurrences, own)]
+            before = [say(_reason(occurrences, own), order)]
             if charge := charge_words(order):
-                money_words = charge.result if situation is Situation.CANCELLED else charge.promise
-                sentences.append(str(money_words).format(amount=amount))
-    return [*sentences, sentence] if sentence else sentences
+                is_over = situation is Situation.CANCELLED or is_returned(order)
+                before.append(say_amount(charge.result if is_over else charge.promise, order, locale=locale))
+    return [words for words in (*before, say(sentence, order)) if words]
+
+
+def _wait_words(order: CustomerOrder, own: CustomerWords) -> Words:
+    """What an order waits for. That somebody paused it matters more than all else."""
+    step = next(iter(waiting_steps(order)), None)
+    if step is None or order.pause:
+        return PAUSED
+    if is_held(step):
+        is_paused = step.waiting is not None and step.waiting.kind is WaitingFor.OPERATOR
+        return PAUSED if is_paused else own.outages.get(declared_name(step.name), GENERAL_OUTAGE)
+    return own.waits.get(declared_name(step.name), GENERAL_WAITS[step.awaits or WaitKind.ANSWER])
 
 
 def _reason(occurrences: Occurrences, own: CustomerWords) -> Words:

@@ -1,14 +1,16 @@
 """The situation of an order, as its customer sees it: how it is shown, and what she can do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from orders.business.editing import customer_words, is_point_of_no_return
-from orders.business.words import GENERAL_SITUATIONS, CustomerWords, Situation, SituationWords, Words
+from orders.business.words import GENERAL_SITUATIONS, Situation, SituationWords, Words
+from orders.engine.branches import declared_name
 from orders.selectors import order_waits
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
-from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus, WaitingFor
+from orders.wording.customers.saying import say
 
 TONES: Mapping[Situation, str] = {
     Situation.RECEIVED: "busy",
@@ -18,6 +20,7 @@ TONES: Mapping[Situation, str] = {
     Situation.CORRECTING: "busy",
     Situation.DECLINED: "bad",
     Situation.STOPPED: "warn",
+    Situation.FULFILLED: "good",
     Situation.COMPLETE: "good",
     Situation.CANCELLING: "busy",
     Situation.CANCEL_STUCK: "warn",
@@ -44,13 +47,19 @@ def listed_status(order: CustomerOrder) -> Status:
             situation = Situation.RETRYING
         elif order.state == ProcessState.PENDING and not any(step.attempts for step in order.steps):
             situation = Situation.RECEIVED
-    words = words_for(situation, customer_words(order.workflow))
-    return Status(word=str(words.in_list or words.status), icon=words.icon or "", tone=TONES[situation])
+    words = words_for(situation, order)
+    return Status(
+        word=say(words.in_list or words.status, order), icon=words.icon or "", tone=TONES[situation]
+    )
 
 
-def words_for(situation: Situation, own: CustomerWords) -> SituationWords:
-    """What is said in a situation: in a kind's own words, and where it has none, in general ones."""
-    general, special = GENERAL_SITUATIONS[situation], own.situations.get(situation, SituationWords())
+def words_for(situation: Situation, order: CustomerOrder) -> SituationWords:
+    """What is said of an order in a situation: in its kind's own words, and where it has none, or these claim more than
+    was done, in general ones."""
+    own = customer_words(order.workflow)
+    claims_too_much = situation is Situation.COMPLETE and not _are_done(order, own.claims)
+    special = SituationWords() if claims_too_much else own.situations.get(situation, SituationWords())
+    general = GENERAL_SITUATIONS[situation]
     has_own_status = special.in_list is None and special.status is not None
     return SituationWords(
         status=_first(special.status, general.status),
@@ -72,19 +81,42 @@ def situation_of(order: CustomerOrder, occurrences: Occurrences) -> Situation:
         if order.state == ProcessState.COMPENSATED:
             return Situation.CANCELLED
         return Situation.CANCEL_STUCK if in_error else Situation.CANCELLING
-    if in_error:
-        return Situation.STOPPED
     if order.state == ProcessState.PROCESSED:
         return Situation.COMPLETE
+    if is_fulfilled(order):
+        return Situation.FULFILLED
+    return Situation.STOPPED if in_error else _forward_situation(order, occurrences)
+
+
+def _forward_situation(order: CustomerOrder, occurrences: Occurrences) -> Situation:
+    is_under_way = any(_is_under_way(step) for step in order.steps)
     if declined_step(order):
         return Situation.DECLINED
     if any(step.is_backward for step in order.steps):  # on the order's way forward
         return Situation.CORRECTING
+    if order.pause and not is_under_way:
+        return Situation.WAITING
     if retried_steps(order, occurrences):
         return Situation.RETRYING
-    if waiting_steps(order) and not any(_is_under_way(step) for step in order.steps):
+    if waiting_steps(order) and not is_under_way:
         return Situation.WAITING
     return Situation.WORKING if order.steps else Situation.RECEIVED
+
+
+def is_fulfilled(order: CustomerOrder) -> bool:
+    """Whether all that was ordered is done, and something comes afterwards."""
+    own = customer_words(order.workflow)
+    later = [step for step in order.steps if declared_name(step.name) in own.afterwards]
+    ordered = [step for step in order.steps if declared_name(step.name) not in own.afterwards]
+    is_done = bool(ordered) and all(step.state in FINISHED for step in ordered)
+    return is_done and any(step.state not in FINISHED for step in later) and _are_done(order, own.claims)
+
+
+def _are_done(order: CustomerOrder, names: Collection[str]) -> bool:
+    """Whether all the order's steps of these names were done."""
+    return all(
+        step.state == StepStatus.COMPLETED for step in order.steps if declared_name(step.name) in names
+    )
 
 
 def declined_step(order: CustomerOrder) -> CustomerStep | None:
@@ -98,8 +130,14 @@ def is_declined(step: CustomerStep) -> bool:
 
 
 def waiting_steps(order: CustomerOrder) -> Sequence[CustomerStep]:
-    """The steps that wait for something from outside, or for a time."""
-    return [step for step in order.steps if step.awaits]
+    """The steps that wait for something from outside, for a time, or because nothing can do them at present."""
+    return [step for step in order.steps if step.awaits or is_held(step)]
+
+
+def is_held(step: CustomerStep) -> bool:
+    """Whether a step's turn has come, and nothing can do it: an outage, too much to do, or an operator's pause."""
+    held = (WaitingFor.AGENT, WaitingFor.OPERATOR)
+    return step.waiting is not None and step.waiting.kind in held and not step.awaits
 
 
 def retried_steps(order: CustomerOrder, occurrences: Occurrences) -> Sequence[str]:

@@ -1,19 +1,25 @@
-"""The few plain stages of an order that its customer sees, with their times."""
+"""The few plain stages of an order that its customer sees, with their times.
+
+Nothing that was done vanishes, and nothing is called done that is not: a stage of several steps is shown as its parts
+while these do not stand alike, and what was reversed stays, marked as undone. What is done comes first, in the order of
+its times.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext_lazy as _
 
 from orders.business.editing import customer_words, newest_steps
-from orders.business.words import Words
+from orders.business.words import StageWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
-from orders.vocabulary import EventKind, ProcessState, Reason, StepStatus
-from orders.wording.customers.charges import charge_words, is_returned, returned_at
-from orders.wording.customers.situations import FINISHED, retried_steps
+from orders.vocabulary import ProcessState, StepStatus
+from orders.wording.customers.saying import say
+from orders.wording.customers.situations import FINISHED, is_declined, is_held, retried_steps
+from orders.wording.customers.times import done_at
 
 ICONS = {
     "done": "check",
@@ -22,6 +28,8 @@ ICONS = {
     "retry": "retry",
     "stop": "warning",
     "later": "clock",
+    "skipped": "cross",
+    "undone": "undo",
 }
 STATES: Mapping[str, Words] = {
     "done": _("done"),
@@ -30,19 +38,25 @@ STATES: Mapping[str, Words] = {
     "retry": _("trying again"),
     "stop": _("held up"),
     "later": _("to come"),
+    "skipped": _("not needed"),
+    "undone": _("undone later"),
 }
-NOT_NEEDED: Words = _("{stage} (not needed)")
-CANCELLED_BY_CUSTOMER: Words = _("You cancelled it")
-CANCELLED_BY_US: Words = _("Cancelled by us")
+WAITS_FOR_CUSTOMER: Words = _("waiting for you")
+PAST = frozenset({"done", "undone"})
+"""The states of what has happened, which has a time."""
+UNLIKE = frozenset({"stop", "wait", "skipped", "retry"})
+"""The states of a part that are not said of its whole stage unless all its parts are in them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A stage as a page shows it. `state` is done, now, wait, retry, stop or later; `at` is when it was done."""
+    """A stage as a page shows it. `state` is one of `STATES`; `at` is when it was done, also if it was undone since.
+    `note` says more of what is not done than the word for its state."""
 
     title: str
     state: str
     at: datetime | None = None
+    note: str = ""
 
     @property
     def icon(self) -> str:
@@ -52,78 +66,121 @@ class Stage:
     @property
     def word(self) -> str:
         """The word for its state."""
-        return str(STATES[self.state])
+        return self.note or str(STATES[self.state])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The steps of an order that one stage stands for. Before the order is inserted it has none."""
+
+    words: StageWords
+    steps: Sequence[CustomerStep]
+
+
+def placed_stage(order: CustomerOrder) -> Stage:
+    """The first stage of every order."""
+    return Stage(title=say(customer_words(order.workflow).placed, order), state="done", at=order.placed_at)
 
 
 def forward_stages(order: CustomerOrder, occurrences: Occurrences) -> list[Stage]:
     """The stages of an order on its way forward, in the order of their first steps. Before an order is inserted, those
     of the steps that it will have."""
-    retried = retried_steps(order, occurrences)
-    is_open = order.state != ProcessState.ERROR
-    placed = Stage(title=str(customer_words(order.workflow).placed), state="done", at=order.placed_at)
-    stages = _members(order).items()
-    return [placed, *(_stage(title, members, retried, is_open=is_open) for title, members in stages)]
+    stages = [stage for group in groups(order) for stage in _stages_of(group, order, occurrences)]
+    return in_order_of_time([placed_stage(order), *stages])
 
 
-def _members(order: CustomerOrder) -> Mapping[str, Sequence[CustomerStep]]:
-    """The steps that each stage stands for, by its title."""
-    words = customer_words(order.workflow)
-    titles = {name: str(stage.title) for stage in words.stages for name in stage.steps}
+def in_order_of_time(stages: Sequence[Stage]) -> list[Stage]:
+    """What has happened, the earliest first, and then the rest. What has no time stays behind what it came after.
+
+    An order was placed before all else: if a clock says otherwise, as that of another machine may, it is corrected.
+    """
+    placed, *others = stages
+    times = [stage.at for stage in others if stage.at]
+    first = replace(placed, at=min([placed.at, *times])) if placed.at else placed
+    passed: list[tuple[datetime | None, Stage]] = []
+    for stage in others:
+        if stage.state in PAST:
+            passed.append((stage.at or (passed[-1][0] if passed else first.at), stage))
+    if all(at for at, _ in passed):
+        passed.sort(key=lambda pair: pair[0])  # type: ignore[arg-type, return-value]
+    return [first, *(stage for _, stage in passed), *(stage for stage in others if stage.state not in PAST)]
+
+
+def groups(order: CustomerOrder) -> list[Group]:
+    """The order's steps by the stages that stand for them."""
+    own = customer_words(order.workflow)
+    by_step = {name: words for words in own.stages for name in words.steps}
     steps = [(declared_name(step.name), [step]) for step in order.steps]
-    members: dict[str, list[CustomerStep]] = {}
+    members: dict[str, tuple[StageWords, list[CustomerStep]]] = {}
     for name, rows in steps or [(name, []) for name in newest_steps(order.workflow)]:
-        if name in titles or words.shows_other_steps:
-            title = titles.get(name) or name.replace("-", " ").capitalize()
-            members.setdefault(title, []).extend(rows)
-    return members
+        if name in by_step or own.shows_other_steps:
+            title = name.replace("-", " ").capitalize()
+            words = by_step.get(name) or StageWords(title=title, steps=(name,))
+            members.setdefault(str(words.steps), (words, []))[1].extend(rows)
+    return [Group(words=words, steps=rows) for words, rows in members.values()]
 
 
-def _stage(title: str, members: Sequence[CustomerStep], retried: Sequence[str], *, is_open: bool) -> Stage:
-    if members and all(step.state in FINISHED for step in members):
-        at = max((step.completed_at for step in members if step.completed_at), default=None)
-        if all(step.state == StepStatus.SKIPPED for step in members):
-            title = str(NOT_NEEDED).format(stage=title)
-        return Stage(title=title, state="done", at=at)
-    if any(step.state == StepStatus.FAILED for step in members):
-        return Stage(title=title, state="stop")
-    if any(step.name in retried for step in members):
-        return Stage(title=title, state="retry" if is_open else "stop")
-    if not is_open or not any(step.attempts for step in members):
-        return Stage(title=title, state="later")
-    is_waiting = any(step.awaits for step in members) and not any(
-        step.state == StepStatus.RUNNING and not step.awaits for step in members
-    )
-    return Stage(title=title, state="wait" if is_waiting else "now")
-
-
-def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, amount: str) -> list[Stage]:
-    """The stages of an order on its way back. `amount` is the order's value in words."""
-    request = occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
-    end = occurrences.get((EventKind.COMPENSATED, ""))
-    is_over = order.state == ProcessState.COMPENSATED
-    open_state = "stop" if order.state == ProcessState.ERROR else "now"
-    by_customer = request is not None and request.detail.get("why") == Reason.CUSTOMER_CANCELLED
-    words = charge_words(order)
-    returned = is_over or words is None or is_returned(order)
-    stages = [
-        Stage(title=str(customer_words(order.workflow).placed), state="done", at=order.placed_at),
-        Stage(
-            title=str(CANCELLED_BY_CUSTOMER if by_customer else CANCELLED_BY_US),
-            state="done",
-            at=request.at if request else None,
-        ),
+def parts_of(group: Group) -> list[Group]:
+    """The parts that a group of steps consists of; none if it has no words for them."""
+    return [
+        Group(words=part, steps=[step for step in group.steps if declared_name(step.name) in part.steps])
+        for part in group.words.parts
     ]
-    if words:
-        stages.append(
-            Stage(
-                title=str(words.stage).format(amount=amount),
-                state="done" if returned else open_state,
-                at=returned_at(order, occurrences) if returned else None,
-            )
-        )
-    last = Stage(
-        title=str(customer_words(order.workflow).cancelled),
-        state="done" if is_over else (open_state if returned else "later"),
-        at=end.at if end and is_over else None,
+
+
+def waiting_note(step: CustomerStep, order: CustomerOrder) -> str:
+    """What is said of the stage of a step while what does it cannot be used; empty if its kind has no words for it."""
+    stages = customer_words(order.workflow).stages
+    named = [
+        part for stage in stages for part in (*stage.parts, stage) if declared_name(step.name) in part.steps
+    ]
+    return next((say(part.waiting, order) for part in named if part.waiting), "")
+
+
+def _stages_of(group: Group, order: CustomerOrder, occurrences: Occurrences) -> list[Stage]:
+    """One stage, or those of its parts if they do not stand alike."""
+    parts = [_stage(part, order, occurrences) for part in parts_of(group) if part.steps]
+    states = {(part.state, part.note) for part in parts}
+    is_split = len(states) > 1 and any(state in UNLIKE for state, _ in states)
+    return parts if is_split else [_stage(group, order, occurrences)]
+
+
+def _stage(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage:
+    steps, words = group.steps, group.words
+    state = _state_of(steps, order, occurrences)
+    note = ""
+    if state == "wait" and (held := next((step for step in steps if is_held(step)), None)):
+        note = waiting_note(held, order)
+    elif state == "stop" and order.state != ProcessState.ERROR and any(map(is_declined, steps)):
+        note = str(WAITS_FOR_CUSTOMER)
+    title = words.title if state == "done" else words.ahead or words.title
+    times = [
+        at for step in steps if step.state == StepStatus.COMPLETED and (at := done_at(step, occurrences))
+    ]
+    return Stage(
+        title=say(title, order),
+        state=state,
+        at=max(times, default=None) if state == "done" else None,
+        note=note,
     )
-    return [*stages, last]
+
+
+def _state_of(steps: Sequence[CustomerStep], order: CustomerOrder, occurrences: Occurrences) -> str:
+    is_open, retried = order.state != ProcessState.ERROR, retried_steps(order, occurrences)
+    if steps and all(step.state in FINISHED for step in steps):
+        return "done" if any(step.state == StepStatus.COMPLETED for step in steps) else "skipped"
+    if any(step.state == StepStatus.FAILED for step in steps):
+        return "stop"
+    if order.pause and any(step.attempts for step in steps) and not any(map(_is_called, steps)):
+        return "wait"
+    if any(step.name in retried and not is_held(step) for step in steps):
+        return "retry" if is_open else "stop"
+    if any(_is_called(step) or step.is_backward for step in steps):
+        return "now"
+    if any(step.awaits or is_held(step) for step in steps):
+        return "wait"
+    return "now" if is_open and any(step.attempts for step in steps) else "later"
+
+
+def _is_called(step: CustomerStep) -> bool:
+    return step.state == StepStatus.RUNNING and not step.awaits

@@ -1,0 +1,140 @@
+"""The stages of an order on its way back: what was done, that it was cancelled, and what was undone."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from babel import Locale
+from django.utils.translation import gettext_lazy as _
+
+from orders.business.editing import customer_words, lasting_steps
+from orders.business.words import CANCELLED, Words
+from orders.engine.branches import declared_name
+from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from orders.selectors.tracked_orders import Occurrences
+from orders.vocabulary import EventKind, Outcome, ProcessState, Reason, StepStatus
+from orders.wording.customers.charges import (
+    charge_words,
+    is_returned,
+    returned_at,
+    steps_with_money,
+)
+from orders.wording.customers.saying import say, say_amount
+from orders.wording.customers.situations import is_held
+from orders.wording.customers.stages import (
+    Group,
+    Stage,
+    groups,
+    in_order_of_time,
+    parts_of,
+    placed_stage,
+    waiting_note,
+)
+from orders.wording.customers.times import done_at, undone_at
+
+CANCELLED_BY_CUSTOMER: Words = _("You cancelled it")
+CANCELLED_BY_US: Words = _("Cancelled by us")
+UNDONE: Words = _("{stage}: undone")
+UNDOING: Words = _("{stage}: being undone")
+
+
+def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> list[Stage]:
+    """The stages of an order on its way back."""
+    request = occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
+    by_customer = request is not None and request.detail.get("why") == Reason.CUSTOMER_CANCELLED
+    cancelled = Stage(
+        title=say(CANCELLED_BY_CUSTOMER if by_customer else CANCELLED_BY_US, order),
+        state="done",
+        at=request.at if request else None,
+    )
+    done = [group for each in groups(order) for group in _done(each)]
+    undone = [stage for group in done if (stage := _reversal(group, order, occurrences))]
+    money = _money_stage(order, occurrences, locale=locale)
+    returns = [*([money] if money else []), *reversed(undone)]  # in the order in which they come
+    return in_order_of_time(
+        [
+            placed_stage(order),
+            *(_forward_stage(group, order, occurrences) for group in done),
+            cancelled,
+            *returns,
+            _last_stage(order, occurrences, is_next=all(stage.state == "done" for stage in returns)),
+        ]
+    )
+
+
+def _done(group: Group) -> list[Group]:
+    """What was done of a stage: all of it, those of its parts of which all was done, or nothing."""
+    if group.steps and all(step.outcome == Outcome.DONE for step in group.steps):
+        return [group]
+    return [part for each in parts_of(group) for part in _done(each)]
+
+
+def _forward_stage(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage:
+    is_undone = any(_is_undone(step, order) for step in group.steps)
+    times = [at for step in group.steps if (at := done_at(step, occurrences))]
+    return Stage(
+        title=say(group.words.title, order),
+        state="undone" if is_undone else "done",
+        at=max(times, default=None),
+    )
+
+
+def _reversal(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage | None:
+    """What is undone of a stage; None if nothing is, or only money, of which another stage tells."""
+    money = {step.name for step in steps_with_money(order)} if order.total else set()
+    steps = [step for step in group.steps if step.name not in money and _is_reversible(step, order)]
+    if not steps:
+        return None
+    words, title = group.words, say(group.words.title, order)
+    if all(step.state == StepStatus.COMPENSATED for step in steps):
+        undone = say(words.undone, order) or say(UNDONE, order, stage=title)
+        return Stage(title=undone, state="done", at=_last_time(steps, occurrences))
+    undoing = say(words.undoing, order) or say(UNDOING, order, stage=title)
+    is_begun = any(step.state == StepStatus.COMPENSATING for step in steps)
+    return _open_stage(undoing, steps, order, state="now" if is_begun else "later")
+
+
+def _money_stage(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> Stage | None:
+    words = charge_words(order)
+    if words is None:
+        return None
+    if order.state == ProcessState.COMPENSATED or is_returned(order):
+        title = say_amount(words.stage, order, locale=locale)
+        return Stage(title=title, state="done", at=returned_at(order, occurrences))
+    title = say_amount(words.ahead or words.stage, order, locale=locale)
+    return _open_stage(title, steps_with_money(order), order, state="now")
+
+
+def _open_stage(title: str, steps: Sequence[CustomerStep], order: CustomerOrder, *, state: str) -> Stage:
+    """A reversal that is not over: in this state, unless it is held up."""
+    if held := next((step for step in steps if is_held(step)), None):
+        return Stage(title=title, state="wait", note=waiting_note(held, order))
+    is_begun = any(step.state == StepStatus.COMPENSATING for step in steps)
+    return Stage(title=title, state="stop" if order.state == ProcessState.ERROR and not is_begun else state)
+
+
+def _last_stage(order: CustomerOrder, occurrences: Occurrences, *, is_next: bool) -> Stage:
+    own, end = customer_words(order.workflow), occurrences.get((EventKind.COMPENSATED, ""))
+    if order.state == ProcessState.COMPENSATED:
+        tellers = [step for step in order.steps if declared_name(step.name) in own.afterwards]
+        were_told = all(step.state == StepStatus.COMPENSATED for step in tellers)
+        words = own.cancelled if were_told and (tellers or not own.afterwards) else CANCELLED
+        return Stage(title=say(words, order), state="done", at=end.at if end else None)
+    state = "later" if not is_next else "stop" if order.state == ProcessState.ERROR else "now"
+    return Stage(title=say(own.cancelling, order), state=state)
+
+
+def _is_undone(step: CustomerStep, order: CustomerOrder) -> bool:
+    """Whether what a step did was reversed. What only tells the customer something is not."""
+    return step.state == StepStatus.COMPENSATED and _is_reversible(step, order)
+
+
+def _is_reversible(step: CustomerStep, order: CustomerOrder) -> bool:
+    """Whether what a step does can be reversed. Of a step with items, theirs is."""
+    has_items = any(other.name.startswith(f"{step.name}:") for other in order.steps)
+    return not has_items and declared_name(step.name) not in lasting_steps(
+        order.workflow, order.workflow_version
+    )
+
+
+def _last_time(steps: Sequence[CustomerStep], occurrences: Occurrences) -> datetime | None:
+    return max([at for step in steps if (at := undone_at(step, occurrences))], default=None)
