@@ -47,6 +47,15 @@ def languages() -> Sequence[tuple[str, str]]:
 
 
 @register.simple_tag
+def preload_font(path: str) -> SafeString:
+    """Has a font fetched before the style sheet that names it. Not in development, where files have urls that browsers
+    ask for again on each page: they would fetch the font twice, and complain."""
+    if not settings.HAS_COLLECTED:
+        return SafeString()
+    return format_html('<link rel="preload" href="{}" as="font" type="font/woff2" crossorigin>', static(path))
+
+
+@register.simple_tag
 def mailbox(email: str = "") -> str:
     """The page of the sandbox with the emails to that address, or with all; empty outside a demonstration."""
     url = settings.CONFIG.mailbox_url if settings.CONFIG.debug else ""

@@ -22,6 +22,37 @@
     window.addEventListener("pageshow", show); // the browser may have restored an earlier choice
   }
 
+  // A number goes up and down by one, within its limits.
+  for (const stepper of document.querySelectorAll("[data-stepper]")) {
+    const number = stepper.querySelector("input");
+    const steps = [...stepper.querySelectorAll("[data-step]")];
+    const show = () => {
+      for (const step of steps) {
+        const next = Number(number.value) + Number(step.dataset.step);
+        step.disabled = next < Number(number.min) || next > Number(number.max);
+      }
+    };
+    for (const step of steps) {
+      step.hidden = false;
+      step.addEventListener("click", () => {
+        number.value = Number(number.value) + Number(step.dataset.step);
+        show();
+      });
+    }
+    number.addEventListener("input", show);
+    window.addEventListener("pageshow", show);
+    show();
+  }
+
+  // A button that saves what was typed is there once something was.
+  for (const button of document.querySelectorAll("[data-when-edited]")) {
+    button.hidden = true;
+    button.form.addEventListener("input", () => { button.hidden = false; });
+  }
+
+  // The chosen family is in view.
+  document.querySelector(".chips > [aria-current]:not(:first-child)")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // A drop-down closes on Escape and on a click outside it.
   document.addEventListener("keydown", (event) => {
     const open = event.key === "Escape" && document.querySelector("details.drop[open]");

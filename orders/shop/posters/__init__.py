@@ -28,7 +28,7 @@ FAMILIES: Mapping[str, Mapping[str, Callable[[Sheet], None]]] = {
     "constellation": constellation.FORMS,
 }
 
-__all__ = ["FAMILIES", "HEIGHT", "WIDTH", "draw", "fingerprint", "paint"]
+__all__ = ["FAMILIES", "HEIGHT", "WIDTH", "draw", "fingerprint", "paint", "paper_colour"]
 
 
 def draw(raw: object) -> str:
@@ -48,6 +48,11 @@ def paint(raw: object, *, width: int) -> bytes:
 def fingerprint(raw: object) -> str:
     """An id of this picture for its URL."""
     return designs.fingerprint(designs.read(raw), salt=DRAWN)
+
+
+def paper_colour(raw: object) -> str:
+    """The colour that the picture is drawn on, such as "#f4efe6"."""
+    return designs.read(raw).palette.ground
 
 
 def _form(design: Design) -> Callable[[Sheet], None]:

@@ -1,9 +1,12 @@
 """The pages of the cart. Every button is a POST that leads back to a page, so everything works without JavaScript."""
 
+from urllib.parse import quote
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -66,6 +69,7 @@ def change(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(form.errors["quantity"][0]))
     elif not form.errors:
         cart.change(request, **form.cleaned_data)
+        return redirect(f"{reverse('shop:cart')}#line-{quote(form.cleaned_data['sku'])}")
     return redirect("shop:cart")
 
 

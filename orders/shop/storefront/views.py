@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from orders.access.public_urls import public_url
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop import posters
-from orders.shop.storefront import catalogue_query, linked_data
+from orders.shop.storefront import cart, catalogue_query, linked_data
 
 FOR_EVER = "public, max-age=31536000, immutable"
 FOR_A_WHILE = "public, max-age=300"
@@ -81,6 +81,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
         "selected_offer": selected_offer or next(offer for offer in poster.offers if offer.sku == poster.sku),
+        "most": cart.MOST_OF_ONE,
         "beside": catalogue_selectors.beside(poster, count=4),
         "canonical": page,
         "picture": picture,

@@ -1,6 +1,7 @@
 """Template tags of the shop: pictures of posters, and what an order's page shows beside its progress.
 
 {% picture_url poster.sku poster.design %}
+{% paper_colour poster.design %}            "#f4efe6", which shows until the picture has arrived
 {% sold_lines order as lines %}             pairs: each line, and the product that it was
 {% delivery tracked.data as ship_to %}      the address, with the country's name
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
@@ -25,6 +26,12 @@ register = template.Library()
 def picture_url(sku: str, design: Any) -> str:
     """The URL of a product's picture. It changes with the picture, so browsers may cache it for ever."""
     return f"{reverse('shop:picture', args=[sku])}?v={posters.fingerprint(design)}"
+
+
+@register.simple_tag
+def paper_colour(design: Any) -> str:
+    """The colour of a picture's paper, as six hexadecimal digits."""
+    return posters.paper_colour(design)
 
 
 @register.simple_tag
