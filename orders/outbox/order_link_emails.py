@@ -9,6 +9,7 @@ from orders.access import guest_links
 from orders.access.public_urls import public_url
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
+from orders.fields.order_numbers import spoken_number
 from orders.models import OutgoingMessage
 from orders.outbox.content import Email
 from orders.selectors import tracked_orders
@@ -36,7 +37,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
         Email(
             recipient=guest.email,  # the order's own, never the one that was typed
             subject=_("Your order at Print Shop"),
-            body=body.format(order=message.order_id, link=link),
+            body=body.format(order=spoken_number(message.order_id), link=link),
         )
     ]
 
