@@ -1,6 +1,7 @@
 """What the OpenAPI document says about each operation, with examples."""
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import (
     OpenApiExample,
@@ -16,6 +17,7 @@ from orders.api.paging import LONGEST_WAIT, EventQuery, OrderPartsQuery, OrderQu
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.requests import LONGEST_KEY, ORDER_SCHEMA, SENT_KEY
 from orders.business import registry
+from orders.fields.order_numbers import spoken_number
 
 NEW_ORDER = {
     "lines": [{"sku": "tidal-lines", "quantity": 2}],
@@ -33,6 +35,7 @@ NEW_ORDER = {
 ORDER_ID = "01936b1e-6f0c-7c2e-9f3a-3d8f0f6f2b11"
 PENDING_ORDER = {
     "id": ORDER_ID,
+    "number": spoken_number(UUID(ORDER_ID)),
     "workflow": "fulfil-order",
     "subject": "",
     "title": "2 × Tidal Lines",

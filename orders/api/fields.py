@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.fields.numbers import read_whole_number
+from orders.fields.order_numbers import EXAMPLE, MISTAKEN, MistakenNumberError, read_number
 from orders.fields.text import has_web_address, is_one_line
 from orders.selectors.paging import Position, read_position
 
@@ -232,6 +233,22 @@ class OrderCursor(serializers.Field[Position, str, str, Any]):
         if position is None:
             self.fail("invalid")
         return position
+
+
+class NumberOfOrder(Token):
+    """The number of an order, in any case, with or without its hyphen. It is read as it is written everywhere."""
+
+    default_error_messages = {"mistaken": MISTAKEN}
+
+    def __init__(self, **options: Any) -> None:
+        message = f"This must be the number of an order, such as {EXAMPLE}."
+        super().__init__(pattern="[0-9A-Za-z]{4}-?[0-9A-Za-z]{4}", message=message, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            return read_number(super().to_internal_value(data)) or ""
+        except MistakenNumberError:
+            self.fail("mistaken")
 
 
 class Moment(serializers.DateTimeField):

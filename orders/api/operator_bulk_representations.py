@@ -7,7 +7,7 @@ from rest_framework import serializers
 from orders.api import enumerations
 from orders.api.operator_order_edit_representations import DifferenceOut, difference
 from orders.api.operator_representations import BulkActionOut
-from orders.api.representations import MoneyOut, Out, StepName, page_of
+from orders.api.representations import MoneyOut, Out, SpokenNumber, StepName, page_of
 from orders.fields.money import Money
 from orders.selectors.desk.bulk_preview import Preview
 from orders.selectors.desk.order_rows import OrderRow
@@ -22,6 +22,7 @@ class SelectedOrderOut(Out):
     """An order that a bulk action would act on. `standing` says more precisely than its state where it stands."""
 
     id = serializers.UUIDField()
+    number = SpokenNumber(source="id")
     workflow = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
     subject = serializers.CharField(allow_blank=True)
@@ -49,6 +50,7 @@ class EditedOrderOut(Out):
     comes too late for."""
 
     id = serializers.UUIDField(source="order_id")
+    number = SpokenNumber(source="order_id")
     changes = DifferenceOut(many=True)
     steps = serializers.ListField(child=StepName())
     staying = serializers.ListField(child=serializers.CharField())

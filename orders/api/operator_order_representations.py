@@ -10,7 +10,15 @@ from orders.api import enumerations
 from orders.api.operator_alert_representations import NoteOut
 from orders.api.operator_representations import ChoiceOut
 from orders.api.own_words import SentMetadata
-from orders.api.representations import LinkOut, MoneyOut, Out, StepName, order_link, page_of
+from orders.api.representations import (
+    LinkOut,
+    MoneyOut,
+    Out,
+    SpokenNumber,
+    StepName,
+    order_link,
+    page_of,
+)
 from orders.fields.money import Money
 from orders.selectors.desk.order_rows import OrderRow
 from orders.vocabulary import AlertKind, BulkKind, Goal, ProcessState
@@ -72,6 +80,7 @@ class ListedOrderOut(Out):
     ended, how long it took. `steps` are those that it is at, `act` is what an operator last requested in bulk."""
 
     id = serializers.UUIDField(source="order_id")
+    number = SpokenNumber(source="order_id")
     workflow = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
     subject = serializers.CharField(allow_blank=True)
@@ -256,6 +265,7 @@ class OrderDetailsOut(Out):
     newest first."""
 
     id = serializers.UUIDField()
+    number = SpokenNumber(source="id")
     process = OrderProcessOut(allow_null=True)
     steps = StepDetailsOut(many=True)
     alert = OrderAlertOut(allow_null=True)

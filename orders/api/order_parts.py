@@ -1,6 +1,6 @@
 """How much of an order is returned: the members that `fields` names and `expand` adds."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from orders.api.paging import LARGEST_PAGE, OrderPartsQuery, OrderQuery, next_url, read_query
 from orders.api.rendering import write_members
 from orders.api.representations import (
+    NOBODY,
     EventPageOut,
     OrderOut,
     OrderSummaryOut,
@@ -23,6 +24,7 @@ from orders.selectors import order_lists, tracked_orders
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.listed_orders import PARTS
+from orders.selectors.order_numbers import orders_with_number
 from orders.selectors.selections import Selection
 from orders.wording.customers.progress import progress
 
@@ -42,6 +44,7 @@ def list_orders(request: Request, *, customer_id: int) -> Response:
             placed_after=query["placed_after"],
             placed_before=query["placed_before"],
             states=query["state"],
+            ids=_numbered(query["number"]),
             subject=query["subject"],
             reference=query["reference"],
             metadata=query["metadata"],
@@ -59,6 +62,11 @@ def list_orders(request: Request, *, customer_id: int) -> Response:
     results = [write_members(members, order) for order in page.items]
     following = next_url(request, "cursor", page.next) if page.next else None
     return Response({"results": results, "next": following})
+
+
+def _numbered(number: str) -> Sequence[UUID]:
+    """The ids to look for: those of the orders with this number, or of no order if none has it."""
+    return (orders_with_number(number) or [NOBODY]) if number else ()
 
 
 def read_parts(request: Request) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from orders.api.fields import (
     Flag,
     Moment,
     NumberCursor,
+    NumberOfOrder,
     OneLine,
     OrderCursor,
     Strict,
@@ -89,6 +90,10 @@ def expansion(parts: Sequence[str], help_text: str) -> Choices:
 class OrderQuery(SubjectQuery, OwnWordsQuery):
     """Selects orders, and says what to return of each. Of several conditions, all must be met."""
 
+    number = NumberOfOrder(
+        default="",
+        help_text="Only the order with this number, in any case, with or without its hyphen.",
+    )
     state = Choices(
         list(ProcessState), default=[], help_text="Only orders in this state, or in one of these."
     )

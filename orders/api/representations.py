@@ -14,6 +14,7 @@ from orders.api.own_words import SentMetadata
 from orders.api.rendering import Member, members_of, write_members
 from orders.business import registry
 from orders.business.words import Situation
+from orders.fields.order_numbers import spoken_number
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.listed_orders import OrderSummary
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor
@@ -58,6 +59,13 @@ class Out(serializers.Serializer[Any]):
     def _members(self) -> Sequence[Member]:
         own = (field for name, field in self.fields.items() if name not in self.added)
         return members_of(own, sparse=self.sparse)
+
+
+class SpokenNumber(serializers.CharField):
+    """The number of the order whose id is its source, as people say it."""
+
+    def to_representation(self, value: Any) -> str:
+        return spoken_number(value)
 
 
 class StepName(serializers.CharField):
@@ -147,9 +155,9 @@ class StepOut(Out):
 class OrderSummaryOut(Out):
     """An order in a list. `lines` and `steps` are present if `expand` or `fields` asks for them.
 
-    `workflow` is its kind, `title` says what it is, and `subject`, `reference` and `metadata` are the client's own.
-    `error` is present if its submission was set aside. `version` is the one in its ETag, and the ID of an event of its
-    stream.
+    `number` is how people say which order it is, `workflow` is its kind, `title` says what it is, and `subject`,
+    `reference` and `metadata` are the client's own. `error` is present if its submission was set aside. `version` is
+    the one in its ETag, and the ID of an event of its stream.
 
     `waiting_for` says whom or what it waits for, null while it waits for nothing. If its steps wait for several, it is
     the first of these: `customer`, a step was declined, see `links`; `operator`, it is in Error or a decision is open;
@@ -162,6 +170,7 @@ class OrderSummaryOut(Out):
     sparse = ("error", "lines", "steps")
 
     id = serializers.UUIDField()
+    number = SpokenNumber(source="id")
     workflow = serializers.CharField()
     subject = serializers.CharField(allow_blank=True)
     title = serializers.CharField(allow_blank=True)

@@ -33,6 +33,7 @@ from orders.console.order_page import (
 from orders.console.presence import of_order, present
 from orders.console.resubmission_part import resubmission_part
 from orders.fields.money import Money
+from orders.fields.order_numbers import spoken_number
 from orders.selectors.database_clock import now
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.agents import held_up
@@ -54,6 +55,8 @@ from orders.selectors.desk.promise import promise_of
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.logged_requests import orders_of_request, requests_about, requests_with_id
+from orders.selectors.order_numbers import orders_with_number
+from orders.selectors.orders import order_exists
 from orders.services import audit
 from orders.vocabulary import Goal
 from orders.wording.cancelling import cancel_words, sums_in_words
@@ -63,7 +66,18 @@ from orders.wording.waits import spent_rows
 PAGE = 50
 MOST_EXPORTED = 20_000
 COLUMNS = (
-    *("order", "state", "standing", "goal", "step", "failures", "priority", "age_seconds", "took_seconds"),
+    *(
+        "order",
+        "number",
+        "state",
+        "standing",
+        "goal",
+        "step",
+        "failures",
+        "priority",
+        "age_seconds",
+        "took_seconds",
+    ),
     *("total", "currency", "email", "alert_code", "archived", "workflow", "title", "subject"),
 )
 
@@ -113,6 +127,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "words": describe(order_filter),
             "orders": matches.orders,
             "requests": requests_with_id(order_filter.q) if order_filter.q and not matches.orders else None,
+            "is_mistaken_number": order_filter.is_mistaken_number,
             "down": [] if matches.orders else agents_that_are_down(order_filter),
             "can_select": not all(row.is_archived for row in matches.orders),
             **_counts(order_search, matches, is_whole=not (after or archived_after)),
@@ -126,11 +141,14 @@ def show_orders(request: HttpRequest) -> HttpResponse:
 
 
 def _submission_like(order_filter: OrderFilter) -> UUID | None:
-    """The submission, queued or set aside, whose id begins or ends as the search says, if there is one alone."""
-    if order_filter != OrderFilter(q=order_filter.q) or not order_filter.digits:
+    """The submission, queued or set aside, with this number, or whose id begins or ends as the search says, if there is
+    one alone."""
+    if order_filter != OrderFilter(q=order_filter.q):
         return None
-    alike = orders_like(order_filter.digits, most=2)
-    return alike[0] if len(alike) == 1 else None
+    alike = orders_with_number(order_filter.number) if order_filter.number else ()
+    if not alike and order_filter.digits:
+        alike = orders_like(order_filter.digits, most=2)
+    return alike[0] if len(alike) == 1 and order_exists(alike[0]) else None
 
 
 def _counts(order_search: Search, matches: OrderList, *, is_whole: bool) -> dict[str, int | str | None]:
@@ -198,6 +216,7 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
     order = match.order
     return (
         match.order_id,
+        spoken_number(match.order_id),
         order.state,
         order.standing.kind.value,
         (Goal.COMPENSATE if order.standing.compensating else Goal.COMPLETE).value,

@@ -18,6 +18,8 @@ DIGITS = 7
 NUMBERS: int = BASE**DIGITS
 """How many numbers there are, 17 billion. `orders.models.channel` has the same in SQL."""
 EXAMPLE = "7KXM-93DJ"
+MISTAKEN = "That number has a mistake in it (the check character does not fit)."
+"""What a `MistakenNumberError` means, for operators and programs."""
 
 _MEANT = str.maketrans({**dict.fromkeys("0OQ", "D"), "1": "7", **dict.fromkeys("IL", "J"), "U": "V"})
 """What was probably read where somebody wrote what no number has. The check character finds a wrong guess."""

@@ -22,11 +22,13 @@ from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
 from orders.engine.runtime.text import first_line
+from orders.fields.order_numbers import MISTAKEN, MistakenNumberError, is_written_as_number, read_number
 from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
 from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
 from orders.selectors.desk.query import QueryError
 from orders.selectors.desk.saved_views import named, shared_names
+from orders.selectors.order_numbers import orders_with_number
 from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import NoSuchOrderError
 from orders.wording.queries import read_query
@@ -208,15 +210,17 @@ def short(order_id: UUID) -> str:
 
 
 def find_order(text: str) -> UUID:
-    """The order with this id, or with an id that ends or begins with this part. Raises `Stop`.
+    """The order with this number or id, or with an id that ends or begins with this part. Raises `Stop`.
 
     A whole id is returned as it is, whether or not there is such an order.
     """
+    if (numbered := _order_with_number(text)) is not None:
+        return numbered
     digits = text.strip().lower().replace("-", "")
     if not _PARTIAL_ID.fullmatch(digits):
         raise Stop(
-            f"{text!r} is not an order id: give the whole id, at least {LEAST_ENDING} hexadecimal digits of its end,"
-            f" or at least {LEAST_BEGINNING} of its beginning"
+            f"{text!r} is no order: give its number, its whole id, at least {LEAST_ENDING} hexadecimal digits of"
+            f" its end, or at least {LEAST_BEGINNING} of its beginning"
         )
     if len(digits) == 32:
         return UUID(digits)
@@ -227,6 +231,24 @@ def find_order(text: str) -> UUID:
         shown = ", ".join(map(str, matches[:5])) + (", …" if len(matches) > 5 else "")
         raise Stop(f"{text!r} is ambiguous: it matches {shown}")
     return matches[0]
+
+
+def _order_with_number(text: str) -> UUID | None:
+    """The order with this number. None if the text may be something else. Raises `Stop` for a number with a mistake in
+    it, or that no order has."""
+    is_number = is_written_as_number(text)
+    try:
+        number = read_number(text)
+    except MistakenNumberError as error:
+        if is_number:
+            raise Stop(f"{text!r}: {MISTAKEN}") from error
+        return None
+    orders = orders_with_number(number) if number else ()
+    if len(orders) > 1:
+        raise Stop(f"{text!r} is ambiguous: it is the number of {', '.join(map(str, orders))}")
+    if is_number and not orders:
+        raise Stop(f"no order has the number {number}")
+    return orders[0] if orders else None
 
 
 def _missing(order_id: UUID) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from orders.fields.money import Money
+from orders.fields.order_numbers import spoken_number
 from orders.management.tables import Column, Fit, paragraph, printable, table
 from orders.selectors.desk.attempts import runs
 from orders.selectors.desk.history import TimeSpent
@@ -40,6 +41,7 @@ def describe(detail: Detail, *, retry_limits: RetryLimits, now: datetime, width:
 
 def _header(detail: Detail, now: datetime) -> Iterator[str]:
     yield f"{'order':<{LABEL}}{detail.order_id}"
+    yield f"{'number':<{LABEL}}{spoken_number(detail.order_id)}"
     if detail.queued:
         queued = detail.queued
         wait = duration((now - queued.posted_at).total_seconds())

@@ -10,6 +10,7 @@ from uuid import UUID
 from orders.business.profiles import read_submitted
 from orders.engine.intakes import public_reason
 from orders.fields.money import Money
+from orders.fields.order_numbers import spoken_number
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
 from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
 from orders.vocabulary import FINISHED_STATES, Goal, Outcome, ProcessState, StepStatus, WaitingFor, WaitKind
@@ -80,6 +81,11 @@ class CustomerOrder:
     reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     pause: Waiting | None = None
+
+    @property
+    def number(self) -> str:
+        """Its number as people say it."""
+        return spoken_number(self.id)
 
     @cached_property
     def waiting(self) -> Waiting | None:

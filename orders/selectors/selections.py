@@ -80,6 +80,7 @@ def _submissions(name: str, table: str, own: str, state: ProcessState, waits: Se
         states=[state],
         waits=waits,
         conditions={
+            "ids": "place.order_id = ANY(%(ids)s::uuid[])",
             "subject": "place.body -> 'subject' = to_jsonb(%(subject)s::text)",
             "reference": "place.body ->> 'reference' = %(reference)s::text",
             "metadata": "place.body -> 'metadata' @> %(metadata)s::jsonb",
@@ -103,7 +104,7 @@ OWN_WORDS = {
     "reference": "place.reference = %(reference)s::text",
     "metadata": "place.metadata @> %(metadata)s::jsonb",
 }
-INDEXED = {"subject", *OWN_WORDS}
+INDEXED = {"ids", "subject", *OWN_WORDS}
 """The filters whose orders an index finds."""
 QUEUED = _submissions("queued", "orders_submissionmessage", "", ProcessState.PENDING, [])
 ASIDE = _submissions(
@@ -121,6 +122,7 @@ STORED = Place(
     states=list(ProcessState),
     waits=list(WaitingFor),
     conditions={
+        "ids": "place.id = ANY(%(ids)s::uuid[])",
         "subject": "place.subject = %(subject)s::text",
         **OWN_WORDS,
         "states": "process.process_state = ANY(%(states)s::text[])",
@@ -140,6 +142,7 @@ ARCHIVED = Place(
     states=FINISHED_STATES,
     waits=[],
     conditions={
+        "ids": "place.order_id = ANY(%(ids)s::uuid[])",
         "subject": "place.subject = %(subject)s::text",
         **OWN_WORDS,
         "states": "place.state = ANY(%(states)s::text[])",
@@ -162,7 +165,7 @@ class Selection:
 
     `states` and `waiting_for` are words of which one must apply. `step` is the name of a step that an unfinished order
     is at: one that has begun and has not ended, and where there is none, the first that has yet to begin. Amounts are
-    in minor units. `submitted` are the submissions that the fields of `OF_PROFILES` select.
+    in minor units. `submitted` are the submissions that the fields of `OF_PROFILES` select. With `ids`, only these.
     """
 
     customer_id: int
@@ -172,6 +175,7 @@ class Selection:
     placed_after: datetime | None = None
     placed_before: datetime | None = None
     states: Sequence[str] = ()
+    ids: Sequence[UUID] = ()
     subject: str = ""
     reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -205,7 +209,7 @@ class Selection:
         before, floor = self.before, self.floor
         return {
             **vars(self),
-            **{name: list(getattr(self, name)) for name in ("states", "waiting_for", "submitted")},
+            **{name: list(getattr(self, name)) for name in ("states", "waiting_for", "submitted", "ids")},
             "metadata": json.dumps(dict(self.metadata)),
             "client": client_of(self.customer_id),
             "before_at": before and before.at,

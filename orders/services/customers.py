@@ -18,6 +18,7 @@ from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.outbox import queue
 from orders.selectors import order_waits, tracked_orders
+from orders.selectors.order_numbers import orders_with_number
 from orders.selectors.tracked_orders import GUEST
 from orders.services import placing
 from orders.services.act_results import Result, ResultStatus
@@ -25,6 +26,9 @@ from orders.services.cancelling import cancel_anywhere
 from orders.services.edited_orders import write_values
 from orders.services.order_lock import lock_order, release_order, reset_step
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
+
+NOBODY = UUID(int=0)
+"""The id of no order."""
 
 
 def place_order_as_guest(
@@ -136,6 +140,15 @@ def renew_link(*, order_id: UUID, language: str) -> None:
     guest = tracked_orders.guest_address(order_id)
     if guest is not None:
         ask_for_link(order_id=order_id, email=guest.email, language=language)
+
+
+def ask_for_link_by_number(*, number: str, email: str, language: str) -> None:
+    """Requests what `ask_for_link` does for the order with this number, as `read_number` returns it.
+
+    Without such an order an email is requested all the same, which nobody gets: the answer takes as long.
+    """
+    for order_id in orders_with_number(number) or [NOBODY]:
+        ask_for_link(order_id=order_id, email=email, language=language)
 
 
 def ask_for_link(*, order_id: UUID, email: str, language: str) -> None:

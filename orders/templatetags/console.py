@@ -8,7 +8,8 @@
 {% step_state step.state %}       the pill of a step's state as it is stored
 {% circuit_state state %}         the pill of a circuit;  {% forced_circuit state %} of one that is forced
 {{ path|pieces }}                 a path or an email address that breaks before / and @, elsewhere only if it must
-{{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
+{{ order_id|short_id }}           the number and the end of the id in monospace, with the whole id as their title
+{{ order_id|order_number }}       the number, as people say it
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
 {% approval_state state %}         the pill of a request for approval
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind:code }} "a step failed for good"
@@ -39,6 +40,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from orders.fields.money import Money
+from orders.fields.order_numbers import spoken_number
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.outbox import MessageRow
@@ -136,8 +138,17 @@ def money(amount: int, currency: str) -> str:
 
 @register.filter
 def short_id(order_id: UUID | str) -> SafeString:
-    """The end of an id, by which people tell orders apart: orders of the same minute begin alike."""
-    return format_html('<code class="id" title="{}">{}</code>', order_id, str(order_id)[-8:])
+    """An order's number, and the end of its id: ids of orders of the same minute begin alike."""
+    return format_html(
+        '<span class="order-name" title="{}"><code class="id">{}</code> <code class="id quiet">{}</code></span>',
+        *(order_id, order_number(order_id), str(order_id)[-8:]),
+    )
+
+
+@register.filter
+def order_number(order_id: UUID | str) -> str:
+    """The number of the order with this id, as people say it."""
+    return spoken_number(order_id if isinstance(order_id, UUID) else UUID(order_id))
 
 
 @register.filter

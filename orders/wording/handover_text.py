@@ -3,7 +3,9 @@ range ends unless they have a date."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from uuid import UUID
 
+from orders.fields.order_numbers import spoken_number
 from orders.selectors.desk.alert_groups import OpenAlerts
 from orders.selectors.desk.approvals import ApprovalRow
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -59,7 +61,7 @@ def _cause_notes(handover: Handover) -> list[str]:
 def _order_notes(handover: Handover) -> list[str]:
     today = handover.until.date()
     lines = [
-        f"{note.by}, {minute(note.at, today=today)}, on order {note.order_id}:\n{_indented(note.text, by=4)}"
+        f"{note.by}, {minute(note.at, today=today)}, on {_order(note.order_id)}:\n{_indented(note.text, by=4)}"
         for note in handover.order_notes
     ]
     return _section("Notes on orders", lines)
@@ -104,7 +106,7 @@ def _work(handover: Handover) -> Iterator[list[str]]:
     today = handover.until.date()
     actions = [f"{progress.action.pk}: {bulk_line(progress, today=today)}" for progress in handover.actions]
     changes = [
-        f"order {change.order_id}: {priority_line(change, today=today)}"
+        f"{_order(change.order_id)}: {priority_line(change, today=today)}"
         for change in handover.priority_changes
     ]
     yield _section("Bulk actions", actions)
@@ -167,8 +169,12 @@ def _why(reason: str) -> str:
     return f" ({reason})" if reason else ""
 
 
-def _orders(order_ids: Sequence[object]) -> list[str]:
-    return [f"    order {order_id}" for order_id in order_ids]
+def _orders(order_ids: Sequence[UUID]) -> list[str]:
+    return [f"    {_order(order_id)}" for order_id in order_ids]
+
+
+def _order(order_id: UUID) -> str:
+    return f"order {spoken_number(order_id)} ({order_id})"
 
 
 def _section(title: str, lines: Sequence[str], nothing: str = "") -> list[str]:

@@ -7,10 +7,11 @@ from uuid import UUID
 import pytest
 
 from orders.engine.runtime.sql import database_now
+from orders.fields.order_numbers import MISTAKEN, spoken_number
 from orders.management.operator_command import OperatorCommand
 from orders.models import Event, OrderProcess, SetAside, SubmissionMessage
 from tests.commands.running import make_alert, make_event, make_purchase, queries, run
-from tests.support.factories import ago, ahead, make_order, make_request, step_of
+from tests.support.factories import ago, ahead, make_order, make_request, register, step_of
 
 pytestmark = pytest.mark.django_db
 
@@ -275,9 +276,12 @@ def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cake", "'cake' is not an order id: give the whole id, at least 4 hexadecimal digits of its end"),
-        ("abc", "'abc' is not an order id"),
-        ("%%%%", "'%%%%' is not an order id"),
+        (
+            "cake",
+            "'cake' is no order: give its number, its whole id, at least 4 hexadecimal digits of its end",
+        ),
+        ("abc", "'abc' is no order"),
+        ("%%%%", "'%%%%' is no order"),
         ("abcd", "no order id ends or begins with 'abcd'"),
         (str(FIRST), "no such order"),
     ],
@@ -302,3 +306,23 @@ def test_the_number_of_queries_does_not_grow_with_the_history() -> None:
     retried_and_declined(order)
     make_request(step_of(order, "mix"))
     assert queries("order", order.order_id) == few == 11
+
+
+def test_an_order_is_found_by_its_number() -> None:
+    make_order(order_id=FIRST)
+    register(FIRST)
+    number = spoken_number(FIRST)
+    for text in (number, number.lower(), number.replace("-", "")):
+        assert f"order {FIRST} number {number}" in run("order", text).words
+
+
+@pytest.mark.parametrize("command", ["order", "resubmit"])
+def test_a_number_with_a_mistake_or_of_no_order_is_a_clear_error(command: str) -> None:
+    number = spoken_number(FIRST)
+    for text, message in (
+        (number, f"no order has the number {number}"),
+        (f"{number[:-1]}{'2' if number[-1] != '2' else '3'}", MISTAKEN),
+    ):
+        ran = run(command, text)
+        assert (ran.code, ran.out) == (2, "")
+        assert message in ran.err and ran.err.count("\n") == 1

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from django.core.management.base import CommandError
 
+from orders.fields.order_numbers import spoken_number
 from orders.management.commands import orders
 from orders.models import Order, SetAside, SubmissionMessage
 from orders.selectors.desk import order_search
@@ -17,6 +18,11 @@ pytestmark = pytest.mark.django_db
 
 HEATED = {"mix": "completed", "heat-oven": "completed"}
 WAITING_BAKE = {"attempt": 2, "answered": 1, "outcome": "unknown", "failure_count": 1}
+
+
+def named(order_id: UUID) -> str:
+    """How a row begins."""
+    return f"{short(order_id)} {spoken_number(order_id)}"
 
 
 def line(order_id: UUID, *arguments: object) -> str:
@@ -32,7 +38,7 @@ def test_an_empty_list_says_so() -> None:
 def test_a_running_order_shows_its_steps_and_who_has_it() -> None:
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     text = line(order.order_id)
-    assert text.startswith(f"{short(order.order_id)} running ")
+    assert text.startswith(f"{named(order.order_id)} running ")
     assert text.endswith("mix 1 kitchen 0 test")
 
 
@@ -113,7 +119,7 @@ def test_the_state_line_describes_the_real_standing(
     (header,) = [row for row in run("order", order.order_id).out.splitlines() if row.startswith("state ")]
     text = re.sub(r" \((pending|processing|error)\)$", "", header.removeprefix("state").strip())
     assert re.sub(r"\d\.\d s", "N s", text) == words
-    assert line(order.order_id).startswith(f"{short(order.order_id)} {words.split()[0]}")
+    assert line(order.order_id).startswith(f"{named(order.order_id)} {words.split()[0]}")
     assert run("orders", "--json").json()["orders"][0]["steps"][0]["name"] == "bake"
 
 
@@ -131,12 +137,12 @@ def test_a_request_that_no_agent_has_taken_waits_for_the_agent() -> None:
 
 def test_a_new_order_waits_for_a_scheduler() -> None:
     order = make_order(created_at=ago(190))
-    assert f"{short(order.order_id)} waiting for a scheduler, 3 min 3 min – – – 0 –" == line(order.order_id)
+    assert f"{named(order.order_id)} waiting for a scheduler, 3 min 3 min – – – 0 –" == line(order.order_id)
 
 
 def test_finished_orders_show_how_long_they_took() -> None:
     order = make_order(process_state="processed", created_at=ago(1_000), finished_at=ago(940))
-    assert line(order.order_id) == f"{short(order.order_id)} processed took 1 min – – – 0 –"
+    assert line(order.order_id) == f"{named(order.order_id)} processed took 1 min – – – 0 –"
 
 
 def test_it_filters_by_state_and_counts_them_all() -> None:

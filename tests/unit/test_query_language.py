@@ -23,7 +23,7 @@ from orders.selectors.desk.query_values import (
 FREE = [
     name
     for name, field in FIELDS.items()
-    if not field.allowed and field.several and name not in ("id", "attribute")
+    if not field.allowed and field.several and name not in ("id", "number", "attribute")
 ]
 VALUE = (
     st.text(st.sampled_from('aBß7 .:,-"\\€'), min_size=2, max_size=8)

@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 from orders.business.order_ids import derived_order_id
 from orders.console import order_views
 from orders.console.forms.filters import OrderFilterForm
+from orders.fields.order_numbers import spoken_number
 from orders.models import ArchivedOrder, AuditEntry, Order, OrderProcess, SubmissionMessage
 from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.filters import NAMES
@@ -239,6 +240,7 @@ def test_the_exported_orders_run_no_formula_and_the_export_is_in_the_audit_log(d
     (head, row) = csv.reader(io.StringIO(text))
     assert dict(zip(head, row, strict=True)) | {"age_seconds": ""} == {
         "order": str(order.pk),
+        "number": spoken_number(order.pk),
         "state": "processing",
         "standing": "running",
         "goal": "complete",

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("S1",
 DJANGO = {"Cookie": "theme=dark"}
 """Has Django answer, to which it makes no difference."""
 WAYS = pytest.mark.parametrize("way", [{}, DJANGO], ids=["together", "Django"])
-OF_ITS_OWN = {"id", "placed_at", "updated_at", "links"}
+OF_ITS_OWN = {"id", "number", "placed_at", "updated_at", "links"}
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.django_db
 
 PARTS = {"lines", "steps"}
 SUMMARY = {
-    *("id", "workflow", "subject", "title", "version", "state", "goal", "waiting_for", "waiting_until"),
+    *("id", "number", "workflow", "subject", "title", "version", "state", "goal"),
+    *("waiting_for", "waiting_until"),
     *("reference", "metadata"),
     *("failure_count", "complete_by", "placed_at", "updated_at", "total", "links"),
 }

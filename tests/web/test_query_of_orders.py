@@ -6,8 +6,10 @@ from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
+from uuid_utils.compat import uuid7
 
 from orders.console.forms.filters import OrderFilterForm
+from orders.fields.order_numbers import spoken_number
 from orders.models import (
     AlertGroup,
     BulkAction,
@@ -23,7 +25,7 @@ from orders.selectors.desk.supervisor import retry_limits
 from orders.services.audit import Actor
 from orders.services.customer_terms import email_terms, learn_customers, name_terms
 from orders.services.operators import erasure
-from tests.support.factories import ago, ahead
+from tests.support.factories import ago, ahead, register
 from tests.support.finished_orders import finished_order, retain
 from tests.web.conftest import Desk, person
 from tests.web.console_orders import an_order, in_error
@@ -70,6 +72,7 @@ def test_each_field_finds_its_orders_and_negated_all_others() -> None:
     OrderProcess.objects.filter(pk=old.pk).update(failure_count=3)
     StepState.objects.filter(process=old, name="reserve-stock").update(attempt=4)
     everything = {failed.pk, old.pk, new.pk}
+    register(*everything)
     expected: dict[str, set[UUID]] = {
         "state:error,processed": {failed.pk, old.pk},
         "state:error": {failed.pk},
@@ -98,6 +101,8 @@ def test_each_field_finds_its_orders_and_negated_all_others() -> None:
         'reference:"PO 7"': {new.pk},
         "attribute:method=xrd": {new.pk},
         f"id:{old.pk.hex[-8:]}": {old.pk},
+        f"number:{spoken_number(old.pk).lower()}": {old.pk},
+        f"number:{spoken_number(uuid7())}": set(),
         "paused:yes": {new.pk},
         "archived:no": everything,
     }

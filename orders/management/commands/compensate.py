@@ -20,7 +20,9 @@ class Command(ActingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("id", help="the order's id, or a unique part of its end or beginning")
+        parser.add_argument(
+            "id", help="the order's number or id, or a unique part of the id's end or beginning"
+        )
         parser.add_argument("--reason", required=True, help="why, for the order's history")
 
     def work(self, options: dict[str, Any]) -> int:

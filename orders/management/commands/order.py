@@ -19,7 +19,9 @@ class Command(ReadingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("id", help="the order's id, or a unique part of its end or beginning")
+        parser.add_argument(
+            "id", help="the order's number or id, or a unique part of the id's end or beginning"
+        )
 
     def work(self, options: dict[str, Any]) -> int:
         order_id = find_order(options["id"])

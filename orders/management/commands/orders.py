@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from orders.fields.order_numbers import MISTAKEN, spoken_number
 from orders.management.operator_command import (
     DONE,
     ReadingCommand,
@@ -87,6 +88,8 @@ class Command(ReadingCommand):
         if orders:
             self.stdout.write(self._table(orders, moment))
             self.stdout.write("")
+        elif order_filter.is_mistaken_number:
+            self.stdout.write(f"no matching orders. {MISTAKEN}")
         elif is_all:
             self.stdout.write("no orders yet" if order_filter.is_empty else "no matching orders")
         else:
@@ -97,6 +100,7 @@ class Command(ReadingCommand):
     def _table(self, orders: Sequence[OrderProgress], moment: datetime) -> str:
         columns = (
             Column("ORDER"),
+            Column("NUMBER"),
             Column("STATE", fit=Fit.WRAP, least=24, style=_style),
             Column("TIME", right=True),
             Column("STEP", fit=Fit.CUT, least=17),
@@ -155,6 +159,7 @@ def _style(state: str) -> str:
 def _row(order: OrderProgress, moment: datetime) -> list[object]:
     return [
         short(order.order_id),
+        spoken_number(order.order_id),
         _standing(order, moment),
         f"{'took ' if order.has_ended else ''}{short_duration(order.seconds)}",
         "\n".join(step.name for step in order.steps) or None,

@@ -53,7 +53,7 @@ class Command(ActingCommand):
         parser.add_argument(
             "id",
             nargs="?",
-            help="the order's id, or a unique part of its beginning or end; with --all: a query",
+            help="the order's number or id, or a unique part of the id's beginning or end; with --all: a query",
         )
         parser.add_argument("--step", help="only this step, not all that failed")
         parser.add_argument("--reason", default="", help="why, for the order's history")

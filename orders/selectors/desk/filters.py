@@ -7,6 +7,7 @@ from functools import cached_property
 from urllib.parse import urlencode
 from uuid import UUID
 
+from orders.fields.order_numbers import MistakenNumberError, is_written_as_number, read_number
 from orders.selectors.desk.query import Condition, Query, QueryError, parse
 from orders.selectors.desk.query_fields import ANYTHING
 from orders.selectors.desk.query_phrases import phrase
@@ -26,9 +27,9 @@ _ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*=.+")
 class OrderFilter:
     """Which orders to select; an empty field selects all. `problems` has a sentence for each invalid one.
 
-    `q` is a query (`orders.selectors.desk.query`). Its free words are an order's id, a part of its end or its
-    beginning, an email, a total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of a
-    title, a subject, a reference, an account's name, or the beginning of a name or of a part of an email.
+    `q` is a query (`orders.selectors.desk.query`). Its free words are an order's number, its id, a part of its end or
+    its beginning, an email, a total such as 39.00, an attribute of its kind such as method=xrd, or else a SKU, words of
+    a title, a subject, a reference, an account's name, or the beginning of a name or of a part of an email.
 
     The other fields are the conditions as urls of earlier releases have them, and as the API has them beside `q`:
     `kind` is a standing, `code` is of the order's open alert; `waiting` is an agent that one of their steps waits for,
@@ -108,6 +109,19 @@ class OrderFilter:
         digits = self.text.lower().replace("-", "")
         is_id = LEAST_PART <= len(digits) <= 32 and re.fullmatch(r"[0-9a-f]+", digits)
         return digits if is_id else ""
+
+    @property
+    def number(self) -> str:
+        """The order's number that the words are or may be; empty if they cannot be one."""
+        try:
+            return read_number(self.text) or ""
+        except MistakenNumberError:
+            return ""
+
+    @property
+    def is_mistaken_number(self) -> bool:
+        """Whether the words are written as an order's number and are none, because there is a mistake in them."""
+        return is_written_as_number(self.text) and not self.number
 
     @property
     def order_id(self) -> UUID | None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any
 
+from orders.fields.order_numbers import EXAMPLE, MISTAKEN, MistakenNumberError, read_number
 from orders.selectors.desk.query_values import (
     DAYS,
     BadValueError,
@@ -133,6 +134,16 @@ def _id(value: str) -> str:
     return value
 
 
+def _number(value: str) -> str:
+    try:
+        number = read_number(value)
+    except MistakenNumberError as error:
+        raise BadValueError(MISTAKEN) from error
+    if number is None:
+        raise BadValueError("Enter the eight characters of an order's number.")
+    return number
+
+
 def _attribute(value: str) -> str:
     name, equals, text = value.partition("=")
     if not (name and equals and text):
@@ -187,6 +198,7 @@ FIELDS: Mapping[str, Field] = {
     "attribute": Field(
         help="with this attribute of their kind", example="attribute:method=xrd", read=_attribute
     ),
+    "number": Field(help="with this number", example=f"number:{EXAMPLE}", read=_number),
     "id": Field(help="with this ID, its end or its beginning", example="id:3f9a01bc", read=_id),
     "paused": Field(
         help="that an operator has paused, or not, or that wait because this step is paused",

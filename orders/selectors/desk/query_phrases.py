@@ -43,6 +43,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "subject": ("about {}", "not about {}"),
     "reference": ("with reference {}", "without reference {}"),
     "attribute": ("with attribute {}", "without attribute {}"),
+    "number": ("with number {}", "without number {}"),
     "id": ("with ID {}", "without ID {}"),
     "paused": ("that are paused", "that are not paused"),
     "archived": ("in the archive", "not in the archive"),

@@ -24,6 +24,7 @@ from orders.selectors.desk.named import MOST_SKUS, named_by
 from orders.selectors.desk.order_ids import archived_ids_like, ids_like
 from orders.selectors.desk.query import Condition
 from orders.selectors.desk.query_values import read_amounts
+from orders.selectors.order_numbers import orders_with_number
 
 MOST_EMAILS = 4_000
 """The most emails that a part of one may stand for and still be looked up one by one. So many customers have more
@@ -197,8 +198,9 @@ def sought_by_words(order_filter: OrderFilter) -> Sought:
         return Sought(ids=ids, archived_ids=ids)
     if order_filter.email:
         return _whole_email(order_filter.email) | _by_terms(order_filter.email)
+    by_number = _number(order_filter.number) if order_filter.number else Sought()
     if order_filter.digits:
-        return _id(order_filter.digits) | _own_words(order_filter.text)
+        return by_number | _id(order_filter.digits) | _own_words(order_filter.text)
     if order_filter.total is not None:
         return Sought(about=Q(total=order_filter.total))
     if order_filter.attribute:
@@ -206,12 +208,17 @@ def sought_by_words(order_filter: OrderFilter) -> Sought:
     words = order_filter.words
     named = named_by(words)
     about = Q(customer_id__in=named.customers)
-    return _own_words(words) | Sought(about=about, skus=named.skus) | _by_terms(words)
+    return by_number | _own_words(words) | Sought(about=about, skus=named.skus) | _by_terms(words)
 
 
 def _id(value: str) -> Sought:
     digits = value.lower().replace("-", "")
     return Sought(ids=ids_like(digits), archived_ids=archived_ids_like(digits))
+
+
+def _number(number: str) -> Sought:
+    ids = list(orders_with_number(number))
+    return Sought(ids=ids, archived_ids=ids)
 
 
 def _own_words(text: str) -> Sought:
@@ -320,6 +327,7 @@ READERS: Mapping[str, Callable[[str], Sought]] = {
     "subject": lambda value: Sought(about=Q(subject=value)),
     "reference": lambda value: Sought(about=Q(reference=value)),
     "attribute": _attribute,
+    "number": _number,
     "id": _id,
 }
 """The fields of which an index finds the orders."""

@@ -1,9 +1,11 @@
 """Finding an order again without an account: a guest gives its number and her email, and gets the link by email."""
 
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import get_language
@@ -11,21 +13,44 @@ from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from orders.fields.order_numbers import EXAMPLE, MistakenNumberError, read_number
 from orders.services import customers as customer_services
 from orders.shop.storefront.form_fields import EmailField, ShopForm
+
+
+class NumberField(forms.CharField):
+    """The number of an order, or its id, which emails of earlier releases called the number."""
+
+    widget = forms.TextInput(
+        attrs={
+            "autocomplete": "off",
+            "autocapitalize": "characters",
+            "spellcheck": "false",
+            "placeholder": EXAMPLE,
+        }
+    )
+    default_error_messages = {
+        "required": lazy("Enter your order number."),
+        "invalid": lazy("Enter the full order number: eight letters and digits."),
+        "mistaken": lazy(
+            "That number has a mistake in it. Check it against your confirmation, letter by letter."
+        ),
+    }
+
+    def clean(self, value: Any) -> str | UUID:
+        text: str = super().clean(value)
+        try:
+            return read_number(text) or UUID(text)
+        except MistakenNumberError as error:
+            raise ValidationError(self.error_messages["mistaken"], code="mistaken") from error
+        except ValueError as error:
+            raise ValidationError(self.error_messages["invalid"], code="invalid") from error
 
 
 class FindOrderForm(ShopForm):
     """What a guest knows about her order."""
 
-    number = forms.UUIDField(
-        label=lazy("Order number"),
-        error_messages={
-            "required": lazy("Enter your order number."),
-            "invalid": lazy("Enter the full order number, with all its letters and digits."),
-        },
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-    )
+    number = NumberField(label=lazy("Order number"))
     email = EmailField(
         label=lazy("Email"), error_messages={"required": lazy("Enter the email address you ordered with.")}
     )
@@ -39,10 +64,14 @@ def find_order(request: HttpRequest) -> HttpResponse:
     form = FindOrderForm(request.POST if request.method == "POST" else None)
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:
-        number: UUID = form.cleaned_data["number"]
-        customer_services.ask_for_link(
-            order_id=number,
-            email=form.cleaned_data["email"],
-            language=get_language() or "en",
+        _ask_for_link(
+            form.cleaned_data["number"], email=form.cleaned_data["email"], language=get_language() or "en"
         )
     return render(request, "storefront/find_order.html", {"form": form, "is_sent": is_sent})
+
+
+def _ask_for_link(number: str | UUID, *, email: str, language: str) -> None:
+    if isinstance(number, UUID):
+        customer_services.ask_for_link(order_id=number, email=email, language=language)
+    else:
+        customer_services.ask_for_link_by_number(number=number, email=email, language=language)
