@@ -249,7 +249,7 @@ GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
 
 GENERAL_WAITS: Mapping[WaitKind, Words] = {
     WaitKind.DECISION: _("Someone is looking at it, and we’ll go on once they’ve decided."),
-    WaitKind.EVENT: _("We’ll go on once we hear that what it waits for has happened."),
+    WaitKind.EVENT: _("We’re waiting for news from outside, and we’ll go on once it arrives."),
     WaitKind.DELAY: _("This takes its time, and we’ll go on once that’s over."),
     WaitKind.ANSWER: _("We’ve asked for what it needs, and we’ll go on once we have the answer."),
 }

@@ -23,7 +23,7 @@ def validate_email(text: str) -> None:
     """Refuses what no order can be placed with."""
     if not text.isascii():
         raise ValidationError(
-            _("Enter an email address without accents or special letters."), code="invalid_email"
+            _("Enter an email address in Latin letters without accents."), code="invalid_email"
         )
     if not email_addresses.is_valid(text):
         raise ValidationError(_("Enter a full email address, like name@example.com."), code="invalid_email")

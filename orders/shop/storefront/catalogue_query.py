@@ -9,6 +9,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from orders.fields.numbers import read_whole_number
 from orders.shop.catalogue import PosterFilter
@@ -22,7 +23,7 @@ FEATURED = "featured"
 
 FAMILY_NAMES: dict[str, str | Promise] = {
     "waves": _("Waves"),
-    "sun": _("Sun"),
+    "sun": pgettext_lazy("posters that show the sun", "Sun"),
     "grid": _("Grids"),
     "contours": _("Contours"),
     "bauhaus": _("Bauhaus"),
@@ -33,7 +34,7 @@ SORTS: dict[str, str | Promise] = {
     "newest": _("Newest"),
     "price": _("Price, low to high"),
     "-price": _("Price, high to low"),
-    "title": _("Title"),
+    "title": pgettext_lazy("posters in the order of their titles", "Title"),
 }
 
 
