@@ -49,7 +49,7 @@ class Shop:
         return (
             f"<!doctype html><title>Order</title>{self.part()}"
             '<p id="live-stale" hidden data-text="lost {n} s ago"></p>'
-            '<div class="toasts"><p class="notice">You’ve done it.</p></div>'
+            '<div class="toasts"><p class="notice">All done.</p></div>'
             '<div id="live-status" role="status"></div><script src="/live.js" defer></script>'
         )
 
@@ -152,7 +152,7 @@ def test_a_change_is_shown_and_announced_and_focus_and_choice_are_kept(shop: Sho
 
 
 def test_a_toast_goes_when_what_it_says_may_no_longer_be_so(shop: Shop, page: Page) -> None:
-    expect(page.locator(".notice")).to_have_text("You’ve done it.")
+    expect(page.locator(".notice")).to_have_text("All done.")
     shop.change()
     expect(page.locator("#headline")).to_have_text("Version 2")
     expect(page.locator(".notice")).to_have_count(0)
