@@ -7,6 +7,7 @@
   const QUIET = 5000; // ms between announcements to screen readers
   const GRACE = 8000; // ms without a stream before the reader is told: streams end every minute and reconnect
   const REFUSED = 15000; // ms until a refused stream is requested again
+  const LONGEST = 2 ** 31 - 1; // ms that a timer takes at most
   const HIDDEN = 60000; // ms after which a hidden page is no longer followed
 
   const shown = () => document.getElementById("progress");
@@ -20,6 +21,7 @@
   let hiddenTimer = 0;
   let openTimer = 0;
   let retryTimer = 0;
+  let nextTimer = 0;
   let isOver = false;
   let fetching = null;
   let again = false;
@@ -110,7 +112,7 @@
 
   function replace(part) {
     const old = shown();
-    if (part.dataset.version === old.dataset.version) return;
+    if (part.dataset.version === old.dataset.version && part.dataset.next === old.dataset.next) return;
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
     keepChoices(old, part);
     if (headline(part) !== headline(old)) dropToasts();
@@ -120,6 +122,16 @@
     if (focused) sameAs(focused, part).focus({ preventScroll: true });
     announce();
     if (hasEnded()) end();
+    else expectNext();
+  }
+
+  // At [data-next] the page says something else, though nothing happens: that it is late, for example. Both times are by
+  // the server's clock.
+  function expectNext() {
+    clearTimeout(nextTimer);
+    const { now, next } = shown().dataset;
+    const wait = Date.parse(next) - Date.parse(now) + 1000;
+    if (wait <= LONGEST) nextTimer = setTimeout(refresh, wait);
   }
 
   // What a toast says was true when the page came; the new part may say otherwise.
@@ -156,6 +168,7 @@
   function end() {
     isOver = true;
     clearTimeout(retryTimer);
+    clearTimeout(nextTimer);
     close();
     found();
     if (isUnseen) document.addEventListener("visibilitychange", refresh, { once: true });
@@ -207,5 +220,6 @@
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) onVisibility();
   });
+  if (!hasEnded()) expectNext();
   if (!hasEnded() && !document.hidden) open();
 })();

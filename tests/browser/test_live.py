@@ -34,13 +34,14 @@ class Shop:
         self.changed = threading.Condition()
         self.is_refusing = self.is_ended = self.is_over = False
         self.failures = 0
+        self.words = self.next = ""
         self.requests: list[str] = []
 
     def part(self) -> str:
         ended = " data-ended" if self.is_ended else ""
         return (
-            f'<section id="progress" data-version="{self.version}" data-events="/events/o/x/"{ended}>'
-            f'<h1 id="headline">Version {self.version}</h1>'
+            f'<section id="progress" data-version="{self.version}" data-events="/events/o/x/"{ended}'
+            f' data-now="2026-01-01T12:00:00Z"{self.next}><h1 id="headline">Version {self.version}{self.words}</h1>'
             '<label><input type="radio" name="card" value="a">a</label>'
             '<a href="/cancel/">Cancel</a></section>'
         )
@@ -49,7 +50,7 @@ class Shop:
         return (
             f"<!doctype html><title>Order</title>{self.part()}"
             '<p id="live-stale" hidden data-text="lost {n} s ago"></p>'
-            '<div class="toasts"><p class="notice">You’ve done it.</p></div>'
+            '<div class="toasts"><p class="notice">All done.</p></div>'
             '<div id="live-status" role="status"></div><script src="/live.js" defer></script>'
         )
 
@@ -152,10 +153,21 @@ def test_a_change_is_shown_and_announced_and_focus_and_choice_are_kept(shop: Sho
 
 
 def test_a_toast_goes_when_what_it_says_may_no_longer_be_so(shop: Shop, page: Page) -> None:
-    expect(page.locator(".notice")).to_have_text("You’ve done it.")
+    expect(page.locator(".notice")).to_have_text("All done.")
     shop.change()
     expect(page.locator("#headline")).to_have_text("Version 2")
     expect(page.locator(".notice")).to_have_count(0)
+
+
+def test_what_time_alone_changes_is_shown_in_time(shop: Shop, page: Page) -> None:
+    shop.next = ' data-next="2026-01-01T12:00:05Z"'
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    shop.next, shop.words = "", " is late"
+    page.clock.run_for(5000)
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    page.clock.run_for(1500)
+    expect(page.locator("#headline")).to_have_text("Version 2 is late")
 
 
 def test_announcements_are_at_least_five_seconds_apart(shop: Shop, page: Page) -> None:

@@ -21,6 +21,7 @@ from tests.unit.shop_orders import (
     STOCK,
     Case,
     all_reversed,
+    at,
     cancel,
     end,
     every_order,
@@ -359,6 +360,12 @@ def test_nothing_says_late_before_the_promise_has_passed_and_then_help_is_there(
 def test_the_usual_time_is_said_only_while_it_holds(after: float, is_said: bool) -> None:
     sentences = forward({STOCK: "running"}).read(after=after).sentences
     assert ("This usually takes about 3 minutes." in sentences) == is_said
+
+
+@pytest.mark.parametrize(("after", "changes"), [(179, 180), (181, 600), (601, None)])
+def test_the_page_knows_when_it_will_say_something_else(after: float, changes: float | None) -> None:
+    assert forward({STOCK: "running"}).read(after=after).changes_at == (changes and at(changes))
+    assert forward({STOCK: "completed", APPROVAL: "declined"}).read(after=after).changes_at is None
 
 
 def test_a_cancellation_is_late_by_its_own_time_and_does_not_call_the_order_safe() -> None:

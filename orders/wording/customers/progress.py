@@ -6,7 +6,7 @@ customer says so, and a late order is called late.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from babel import Locale
 from django.utils.translation import gettext_lazy
@@ -60,7 +60,7 @@ USUAL: Words = gettext_lazy("This usually takes about {usual}.")
 @dataclass(frozen=True, kw_only=True)
 class Progress:
     """What a page says about an order. `declined_until` is until when the customer may change something, such as how
-    she pays; None while nothing waits for her."""
+    she pays; None while nothing waits for her. `changes_at` is when it says something else, though nothing happens."""
 
     situation: Situation
     tone: str
@@ -74,6 +74,7 @@ class Progress:
     may_cancel: bool
     declined_until: datetime | None
     is_in_error: bool = False
+    changes_at: datetime | None = None
 
     @property
     def offers_help(self) -> bool:
@@ -92,10 +93,14 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
     situation = situation_of(order, occurrences)
     words = words_for(situation, order)
     sentences = _sentences(tracked, situation, locale)
-    is_late = situation not in QUIET_WHEN_LATE and _is_late(tracked, now)
+    late_at = None if situation in QUIET_WHEN_LATE else _late_at(tracked)
+    is_late = late_at is not None and now > late_at
+    usual_until = _begun(tracked) + timedelta(seconds=usual or 0)
+    is_usual = situation in (Situation.RECEIVED, Situation.WORKING) and now < usual_until and not is_late
+    turns = (usual_until if is_usual else None, late_at)
     if is_late:
         sentences.append(str(CANCELLING_IS_LATE if situation is Situation.CANCELLING else LATE))
-    elif usual and situation in (Situation.RECEIVED, Situation.WORKING) and _age(tracked, now) < usual:
+    elif usual and is_usual:
         sentences.append(str(USUAL).format(usual=spoken_duration(usual, locale=locale)))
     declined = declined_step(order) if situation is Situation.DECLINED else None
     return Progress(
@@ -113,24 +118,23 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
         may_cancel=may_cancel(order),
         declined_until=declined.not_before if declined else None,
         is_in_error=order.state == ProcessState.ERROR,
+        changes_at=min((at for at in turns if at is not None and at >= now), default=None),
     )
 
 
-def _is_late(tracked: TrackedOrder, now: datetime) -> bool:
-    """Whether the promise has passed. A cancellation may take as long as was promised for the order."""
+def _late_at(tracked: TrackedOrder) -> datetime | None:
+    """When the promise has passed; None if nothing was promised. A cancellation may take as long as was promised for
+    the order."""
     order = tracked.order
-    return (
-        order.promised_by is not None
-        and _age(tracked, now) > (order.promised_by - order.placed_at).total_seconds()
-    )
+    return order.promised_by and _begun(tracked) + (order.promised_by - order.placed_at)
 
 
-def _age(tracked: TrackedOrder, now: datetime) -> float:
-    """For how many seconds it has been worked on. That begins anew when the customer changes something, and when the
-    order is cancelled."""
+def _begun(tracked: TrackedOrder) -> datetime:
+    """Since when it has been worked on. That begins anew when the customer changes something, and when the order is
+    cancelled."""
     begins = (EventKind.PAID_AGAIN, EventKind.COMPENSATION_REQUESTED)
     changes = [event.at for (kind, _), event in tracked.occurrences.items() if kind in begins]
-    return (now - max([tracked.order.placed_at, *changes])).total_seconds()
+    return max([tracked.order.placed_at, *changes])
 
 
 def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> list[str]:
