@@ -5,13 +5,15 @@ A *poster* is a product that the catalogue shows. It is sold in *offers*: the po
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Case, Count, Q, QuerySet, When
+from django.db.models import BooleanField, Case, Count, Q, QuerySet, When
+from django.db.models.expressions import RawSQL
 
 from orders.fields.money import Money
 from orders.selectors.paging import Page, page_of
+from orders.shop import search
 from orders.shop.models import Edition, Product
 
 ORDERINGS: Mapping[str, Sequence[str]] = {
@@ -23,15 +25,16 @@ ORDERINGS: Mapping[str, Sequence[str]] = {
 }
 """Each ends with the SKU, so that a poster is on exactly one page."""
 
-MOST_WORDS = 8
 LARGEST_PRICE = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class PosterFilter:
-    """Which posters to show. Prices are in minor units; `sort` is one of `ORDERINGS`."""
+    """Which posters to show. Prices are in minor units; `sort` is one of `ORDERINGS`. `names` has the words of each
+    family's name in the reader's language."""
 
     text: str = ""
+    names: Mapping[str, Collection[str]] = field(default_factory=dict)
     family: str = ""
     price_from: int | None = None
     price_to: int | None = None
@@ -129,24 +132,47 @@ def shelf(*, poster_filter: PosterFilter, page: int, per_page: int, families: Co
     if poster_filter.family:
         matching_posters = matching_posters.filter(design__family=poster_filter.family)
     first = (page - 1) * per_page
-    rows = matching_posters.order_by(*ORDERINGS[poster_filter.sort])[first : first + per_page]
+    rows = matching_posters.order_by(*_ordering(poster_filter))[first : first + per_page]
     return Shelf(posters=[_card(row) for row in rows], total=total, page=page, pages=pages, families=counts)
 
 
 def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
     posters = Product.objects.filter(is_listed=True, variant_of=None).defer("description")
-    for word in poster_filter.text.replace("\x00", " ").split()[:MOST_WORDS]:
-        posters = posters.filter(
-            Q(title__icontains=word)
-            | Q(artist__icontains=word)
-            | Q(description__icontains=word)
-            | Q(design__family__icontains=word)
-        )
+    if poster_filter.text:
+        words = search.words_of(poster_filter.text)
+        if not words:
+            return posters.none()
+        query = search.query_of(words, names=poster_filter.names)
+        matches = RawSQL(f"{search.DOCUMENT} @@ to_tsquery('simple', %s)", [query], BooleanField())
+        posters = posters.filter(matches)
     if poster_filter.price_from is not None:
         posters = posters.filter(price__gte=min(poster_filter.price_from, LARGEST_PRICE))
     if poster_filter.price_to is not None:
         posters = posters.filter(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
     return posters
+
+
+def _ordering(poster_filter: PosterFilter) -> Sequence[Any]:
+    """By the chosen order; of a search, the featured order has titles and artists first that have the words."""
+    ordering = ORDERINGS[poster_filter.sort]
+    if not poster_filter.text or poster_filter.sort != "featured":
+        return ordering
+    words = poster_filter.text.split()
+    titled, by_artist = (
+        Q(*(Q(**{f"{name}__icontains": word}) for word in words)) for name in ("title", "artist")
+    )
+    return [Case(When(titled, then=0), When(by_artist, then=1), default=2), *ordering]
+
+
+def count(poster_filter: PosterFilter) -> int:
+    """How many posters match."""
+    return _matching_posters(poster_filter).count()
+
+
+def first(poster_filter: PosterFilter, *, limit: int) -> Sequence[PosterCard]:
+    """The first posters that match, in the filter's order."""
+    rows = _matching_posters(poster_filter).order_by(*_ordering(poster_filter))[:limit]
+    return [_card(row) for row in rows]
 
 
 def poster(sku: str) -> PosterView | None:

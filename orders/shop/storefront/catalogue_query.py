@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from orders.fields.numbers import read_whole_number
+from orders.shop import search
 from orders.shop.catalogue import PosterFilter
 from orders.shop.posters import FAMILIES
 
@@ -90,6 +91,7 @@ class CatalogueForm(forms.Form):
         query = self.cleaned_data
         return PosterFilter(
             text=query["q"],
+            names={family: search.words_of(str(name)) for family, name in FAMILY_NAMES.items()},
             family=query["family"],
             price_from=None if query["min"] is None else query["min"] * 100,
             price_to=None if query["max"] is None else query["max"] * 100,

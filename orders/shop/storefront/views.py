@@ -18,9 +18,11 @@ from django.views.decorators.http import require_safe
 
 from orders.access.public_urls import public_url
 from orders.shop import catalogue as catalogue_selectors
-from orders.shop import posters
+from orders.shop import nearest, posters
 from orders.shop.storefront import cart, catalogue_query, linked_data
 
+NEAREST = 8
+"""Posters that are shown in place of none."""
 FOR_EVER = "public, max-age=31536000, immutable"
 FOR_A_WHILE = "public, max-age=300"
 PNG_SIZE = (900, 1200)
@@ -45,11 +47,13 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
         {"key": key, "name": name, "count": shelf.families[key]}
         for key, name in catalogue_query.FAMILY_NAMES.items()
     ]
+    is_vain = bool(query["q"]) and not shelf.total
     is_opening = not form.is_filtered and shelf.page == 1 and query["sort"] == catalogue_query.FEATURED
     context = {
         "query": query,
         "is_filtered": form.is_filtered,
         "shelf": shelf,
+        "nearest": nearest.nearest(form.poster_filter, limit=NEAREST) if is_vain else None,
         "families": families,
         "family_name": catalogue_query.FAMILY_NAMES.get(query["family"], ""),
         "everything": sum(shelf.families.values()),

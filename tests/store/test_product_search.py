@@ -1,0 +1,55 @@
+"""Searching 10,000 posters: by an index, without reading the table, and a misspelt word among all their words."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
+
+from orders.engine.runtime.sql import run
+from orders.shop import catalogue, nearest
+from orders.shop.catalogue import PosterFilter
+from tests.support.plans import plans_of
+
+pytestmark = pytest.mark.django_db
+
+FILL = """
+INSERT INTO orders_product (sku, size, edition, title, artist, description, price, currency, design, is_listed, rank)
+SELECT 'p-' || n, '', 'open', 'Title ' || md5(n::text), 'Artist ' || md5((n % 700)::text),
+       'Drawn on ' || md5((n % 3000)::text) || CASE WHEN n % 200 = 0 THEN ', by the harbour' ELSE '' END,
+       1000 + n, 'EUR', jsonb_build_object('family', (ARRAY['waves', 'sun', 'grid'])[1 + n % 3]), true, n
+  FROM generate_series(1, 10000) AS n
+"""
+FAMILIES = ("waves", "sun", "grid")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def full_catalogue(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Fills, commits and analyses the table once for all tests here."""
+    with django_db_blocker.unblock():
+        with connection.cursor() as cursor:
+            cursor.execute(FILL)
+        run("ANALYZE orders_product")
+        yield
+        run("TRUNCATE orders_product CASCADE")
+
+
+def page(text: str) -> catalogue.Shelf:
+    return catalogue.shelf(poster_filter=PosterFilter(text=text), page=1, per_page=24, families=FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("text", "total"), [("harbour", 50), ("HARB", 50), ("harbour waves", 16), ("hippo", 0)]
+)
+def test_a_search_uses_the_index_of_words(text: str, total: int) -> None:
+    assert page(text).total == total
+    for plan in plans_of(lambda: page(text)):
+        nodes = list(plan.nodes())
+        assert "product_by_words" in {node.get("Index Name") for node in nodes}
+        assert "Seq Scan" not in {node["Node Type"] for node in nodes}
+
+
+def test_a_misspelt_word_is_found_among_the_words_of_all_posters() -> None:
+    meant = nearest.nearest(PosterFilter(text="drawn habrour"), limit=8)
+    assert meant is not None
+    assert (meant.text, meant.is_as_typed, meant.total, len(meant.posters)) == ("drawn harbour", False, 50, 8)
