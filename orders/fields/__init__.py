@@ -1,4 +1,5 @@
-"""What every face needs: email addresses, lines of text, postal addresses, countries, numbers, money.
+"""What every face needs: email addresses, lines of text, postal addresses, countries, numbers, orders' numbers, money.
 
-`email`, `text`, `numbers`, `postal_address` and `money` are pure; the others use Django's translations.
+`email`, `text`, `numbers`, `order_numbers`, `postal_address` and `money` are pure. The others use Django's
+translations.
 """
