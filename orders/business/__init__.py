@@ -13,6 +13,7 @@ from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
 from orders.business.runbooks import Advice, Runbook
+from orders.business.updates import OrderUpdate
 from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
 from orders.engine.moving import Move
@@ -41,6 +42,7 @@ __all__ = [
     "Money",
     "Move",
     "OrderKind",
+    "OrderUpdate",
     "OutsideEvent",
     "Profile",
     "Remedy",

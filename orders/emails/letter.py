@@ -114,7 +114,7 @@ def _text(block: Block) -> str:
             lines = [f"  {_item(row)}" for row in rows]
             return "\n".join([*lines, *([f"  {total[0]}: {total[1]}"] if total else [])])
         case Facts(rows):
-            return "\n".join(f"{label}: {_indented(text)}" for label, text in rows)
+            return "\n".join(f"{label}:{_indented(text)}" for label, text in rows)
 
 
 def _item(row: Item) -> str:
@@ -124,4 +124,4 @@ def _item(row: Item) -> str:
 
 def _indented(text: str) -> str:
     first, *others = text.splitlines() or [""]
-    return "\n  ".join(["", first, *others]) if others else first
+    return "\n  ".join(["", first, *others]) if others else f" {first}"

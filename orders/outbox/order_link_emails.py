@@ -33,9 +33,9 @@ def compose(message: OutgoingMessage) -> list[Email]:
     blocks: list[Block] = [
         Heading(_("Here is your order")),
         Paragraph(
-            _("This link leads to your order, and shows how far it is. It works for {days} days.").format(
-                days=guest_links.VALID_FOR.days
-            )
+            _(
+                "This link leads to your order and shows how far along it is. It works for {days} days."
+            ).format(days=guest_links.VALID_FOR.days)
         ),
         Button(_("See your order"), link),
         Facts([(_("Order number"), spoken_number(message.order_id))]),

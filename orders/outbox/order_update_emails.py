@@ -43,6 +43,8 @@ PICTURED = 4
 """The most lines of an order that have a picture."""
 WIDTH = 72
 """How wide a picture is shown, in CSS pixels. It has twice as many of its own."""
+MOST = 10
+"""The most emails about one order, so that nobody fills a stranger's mailbox by having payments declined."""
 ONCE = frozenset({OrderUpdate.STOPPED, OrderUpdate.CANCEL_STUCK})
 """What a customer is told once of an order, however often somebody tries in vain to put it right."""
 
@@ -69,17 +71,16 @@ def compose(message: OutgoingMessage) -> list[Email]:
 
 
 def _is_told_already(message: OutgoingMessage, update: OrderUpdate, order: CustomerOrder) -> bool:
-    """Whether the workflow's own notice has told it, or an earlier message."""
+    """Whether the workflow's own notice has told it, or earlier messages have said enough."""
     if update is OrderUpdate.CANCELLED:
         ended = {step.name for step in order.steps if step.state == StepStatus.COMPENSATED}
-        return bool(ended & sends_notice(order.workflow, order.workflow_version))
-    earlier = OutgoingMessage.objects.filter(
-        order_id=order.id,
-        kind=MessageKind.ORDER_UPDATE,
-        arguments__update=update,
-        state=MessageState.SENT,
-    )
-    return update in ONCE and earlier.exclude(pk=message.pk).exists()
+        if ended & sends_notice(order.workflow, order.workflow_version):
+            return True
+    sent = OutgoingMessage.objects.filter(
+        order_id=order.id, kind=MessageKind.ORDER_UPDATE, state=MessageState.SENT
+    ).exclude(pk=message.pk)
+    updates = list(sent.values_list("arguments__update", flat=True))
+    return len(updates) >= MOST or (update in ONCE and update in updates)
 
 
 def _subject(present: Progress, update: OrderUpdate, order: CustomerOrder) -> str:

@@ -25,6 +25,8 @@ LONGEST_PAYMENT_TOKEN = 64
 PAYMENT_TOKEN = f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_PAYMENT_TOKEN - 1}}}"
 """What the payment gateway's token for a way to pay looks like."""
 LONGEST_SKU = 40
+LANGUAGE = "[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
+"""What the tag of a language looks like, as in "en" and "pt-BR" (BCP 47)."""
 SHIP_TO = ("name", "street", "city", "postal_code", "country")
 
 
@@ -40,7 +42,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """An order as a customer placed it. `total` is in minor units of `currency`."""
+    """An order as a customer placed it. `total` is in minor units of `currency`. `language` is the tag of the one that
+    emails about it are in; "" if nobody has said."""
 
     lines: tuple[Line, ...]
     ship_to: Mapping[str, str]
@@ -48,6 +51,7 @@ class Description:
     payment_method: str
     currency: str
     total: int
+    language: str = ""
 
 
 def parse(data: object) -> Description:
@@ -66,6 +70,7 @@ def parse(data: object) -> Description:
         payment_method=_payment_method(order.get("payment_method")),
         currency=read_letters(order.get("currency"), "currency", 3),
         total=total,
+        language=_language(order.get("language")),
     )
 
 
@@ -88,6 +93,7 @@ def as_json(order: Description) -> Json:
         "payment_method": order.payment_method,
         "currency": order.currency,
         "total": order.total,
+        **({"language": order.language} if order.language else {}),
     }
 
 
@@ -105,6 +111,14 @@ def _payment_method(value: object) -> str:
             f"payment_method must be a token of the payment gateway, not {shown(value)}.",
             where="payment_method",
         )
+    return value
+
+
+def _language(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not re.fullmatch(LANGUAGE, value):
+        raise BadOrderError(f"language must be the tag of a language, not {shown(value)}.", where="language")
     return value
 
 

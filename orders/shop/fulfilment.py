@@ -108,8 +108,9 @@ def shipment(order: Json) -> Json:
 
 
 def confirmation(order: Json) -> Json:
-    """Returns what the emails to the customer say, and where they go."""
-    return {key: order[key] for key in ("email", "lines", "total", "currency", "ship_to")}
+    """Returns what the emails to the customer say, in which language, and where they go."""
+    names = ("email", "lines", "total", "currency", "ship_to", "language")
+    return {name: order[name] for name in names if name in order}
 
 
 def _quantities(order: Json) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ class NewOrder:
     reply_to: str = ""
     reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
 
 
 def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> placing.PlacedOrder:
@@ -44,6 +45,8 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
 def as_order(order: NewOrder) -> business.NewOrder:
     """The order as every business places one."""
     request = asdict(order)
+    if not order.language:
+        del request["language"]  # a key means the same order as before there were languages
     words = OwnWords(reference=request.pop("reference"), metadata=request.pop("metadata"))
     return business.NewOrder(
         kind=FulfilOrder,

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
-from orders.shop.description import LONGEST_PAYMENT_TOKEN, LONGEST_SKU, PAYMENT_TOKEN
+from orders.shop.description import LANGUAGE, LONGEST_PAYMENT_TOKEN, LONGEST_SKU, PAYMENT_TOKEN
 
 PART = {"max_length": LONGEST_PART}
 
@@ -73,6 +73,13 @@ class OrderIn(Strict):
         max_length=email_addresses.LONGEST,
     )
     payment_method = PaymentToken()
+    language = Token(
+        pattern=LANGUAGE,
+        message="This must be the tag of a language, such as en or pt-BR.",
+        max_length=21,
+        required=False,
+        help_text="the language of emails about the order, English if it is missing or one that we do not have",
+    )
 
     def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         counts = Counter(line["sku"] for line in lines)

@@ -208,3 +208,15 @@ def test_an_order_must_fit_the_shop(currencies: dict[str, str], reason: str | No
     draft = read_submission(submission(GOOD))
     assert isinstance(draft, Draft)
     assert mismatch(draft.data, currencies) == reason
+
+
+@pytest.mark.parametrize("language", ["hu", "pt-BR", "zh-Hans-CN"])
+def test_an_order_may_say_the_language_of_its_emails(language: str) -> None:
+    assert as_json(parse({**GOOD, "language": language}))["language"] == language
+    assert "language" not in as_json(parse(GOOD))
+
+
+@pytest.mark.parametrize("language", ["", "Hungarian", "en_GB", "hu\n", 5, "en-" + "a" * 9])
+def test_a_language_that_is_no_tag_is_refused(language: object) -> None:
+    with pytest.raises(BadOrderError, match="language must be the tag of a language"):
+        parse({**GOOD, "language": language})

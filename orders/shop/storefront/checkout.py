@@ -128,6 +128,7 @@ def _new_order(content: Cart, form: CheckoutForm) -> NewOrder:
         ship_to=form.ship_to(),
         email=form.cleaned_data["email"],
         payment_method=form.cleaned_data["payment_method"],
+        language=get_language() or "en",
     )
 
 
