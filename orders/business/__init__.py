@@ -8,10 +8,12 @@ A business is a Django app with two modules, found as `admin.py` is, in the pack
 Everything that the two need is here and in `orders.agents`.
 """
 
+from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
 from orders.business.kinds import Draft, Line, OrderKind, Profile
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
+from orders.business.refusals import OrderedLine, RefusalWords
 from orders.business.runbooks import Advice, Runbook
 from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
@@ -40,8 +42,10 @@ __all__ = [
     "Money",
     "Move",
     "OrderKind",
+    "OrderedLine",
     "OutsideEvent",
     "Profile",
+    "RefusalWords",
     "Remedy",
     "ResultField",
     "ResultType",
@@ -51,4 +55,6 @@ __all__ = [
     "StageWords",
     "Step",
     "Workflow",
+    "fewer_lines",
+    "read_quantities",
 ]

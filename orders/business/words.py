@@ -19,6 +19,7 @@ from typing import TypeAlias
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from orders.business.refusals import RefusalWords
 from orders.engine.errors import WorkflowError
 from orders.vocabulary import Reason, WaitKind
 
@@ -107,6 +108,12 @@ class CustomerWords:
     situations: Mapping[Situation, SituationWords] = field(default_factory=dict)
     retries: Mapping[str, Words] = field(default_factory=dict)
     waits: Mapping[str, Words] = field(default_factory=dict)
+    refusals: Mapping[str, RefusalWords] = field(default_factory=dict)
+    """What is said while a step waits for its customer, by the code that its service gave; what is said of every other
+    code of a step is under the step's name."""
+    unanswered: Mapping[str, RefusalWords] = field(default_factory=dict)
+    """What is said of steps that got no answer and that their customer may have tried again
+    (`Step.customer_resubmits`)."""
     reasons: Mapping[Reason, Words] = field(default_factory=dict)
     """Why an order is cancelled."""
     charges: Mapping[Charge, ChargeWords] = field(default_factory=dict)
@@ -125,7 +132,7 @@ class CustomerWords:
     def check(self, declared: Collection[str]) -> None:
         """Raises `WorkflowError` if a sentence is for a step that is not declared, or two stages stand for one."""
         staged = [name for stage in self.stages for name in stage.steps]
-        if strangers := sorted({*staged, *self.retries, *self.waits} - {*declared}):
+        if strangers := sorted({*staged, *self.retries, *self.waits, *self.unanswered} - {*declared}):
             raise WorkflowError(f"the customers' words name {strangers}, which are no steps of it")
         if repeated := sorted({name for name in staged if staged.count(name) > 1}):
             raise WorkflowError(f"{repeated} belong to more than one stage for customers")

@@ -20,6 +20,7 @@ from orders.business.editing import customer_words
 from orders.business.registry import find_kind
 from orders.fields.locales import reader_locale
 from orders.order_page.addresses import events_url
+from orders.order_page.corrections import offers
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors import durations
 from orders.services import customers as customer_services
@@ -94,6 +95,8 @@ def _render(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
         "progress": progress(tracked, now=timezone.now(), locale=locale, usual=usual.get(order.workflow)),
         "progress_template": select_template([f"{folder}/progress.html" for folder in folders]),
         "cancel_until": customer_words(order.workflow).cancel_until,
+        "open_fields": order.correctable_fields,
+        "offers": offers(order),
         "refund": refund_promise(order, locale=locale),
         "order_url": visit.url,
         "is_guest": visit.is_guest,

@@ -29,6 +29,7 @@ PAGE_EVENTS = (
     EventKind.STEP_COMPENSATED,
     EventKind.STEP_RENEWED,
     EventKind.PAID_AGAIN,
+    EventKind.CORRECTED,
     EventKind.PROCESSED,
     EventKind.COMPENSATED,
     EventKind.ERROR,

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.business import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN
-from orders.vocabulary import Reason
+from orders.shop.refusal_words import REFUSALS, UNANSWERED
 
 RETRY_OF_PAYMENT = _(
     "We’re retrying the payment. You won’t be charged twice, and there’s nothing you need to do."
@@ -18,14 +18,6 @@ CUSTOMER_WORDS = CustomerWords(
         StageWords(title=_("Confirmed by email"), steps=("send-confirmation",)),
     ),
     situations={
-        Situation.DECLINED: SituationWords(
-            in_list=_("Waiting for your payment"),
-            headline=_("Your card was declined."),
-            sentence=_(
-                "Nothing has been charged, and we’re keeping your posters for you. Choose another way to pay."
-            ),
-            icon="card",
-        ),
         Situation.STOPPED: SituationWords(
             sentence=_(
                 "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing"
@@ -58,11 +50,8 @@ CUSTOMER_WORDS = CustomerWords(
             " There’s nothing you need to do."
         ),
     },
-    reasons={
-        Reason.CUSTOMER_DID_NOT_RESOLVE: _(
-            "Your card was declined, and we didn’t get another payment in time."
-        ),
-    },
+    refusals=REFUSALS,
+    unanswered=UNANSWERED,
     charges={
         Charge.RESERVED: ChargeWords(
             stage=_("{amount} released, nothing charged"),
@@ -70,10 +59,6 @@ CUSTOMER_WORDS = CustomerWords(
             result=_("Nothing was charged, and the {amount} reserved on your card has been released."),
         ),
     },
-    declined_again=_(
-        "This payment was declined too, and nothing has been charged. We’re keeping your posters for you."
-        " Choose another way to pay."
-    ),
     cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),
     too_late_to_cancel=_("It’s too late to cancel: we’re already taking the payment."),
     cancelled=_("Everything cancelled and confirmed by email"),

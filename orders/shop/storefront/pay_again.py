@@ -32,7 +32,9 @@ def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
             return redirect(visit.url)
         messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
         return redirect(visit.url)
-    if result.status is ResultStatus.REFUSED:
+    if result.cause is not None:
+        messages.warning(request, _("We can’t try another payment just now. Please try again in a moment."))
+    elif result.status is ResultStatus.REFUSED:
         messages.warning(request, _("It’s too late to pay: this order is being cancelled."))
     elif result.status is ResultStatus.ALREADY:
         messages.info(request, _("There’s nothing to pay: your payment was accepted or is being tried."))

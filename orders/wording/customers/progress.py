@@ -20,9 +20,11 @@ from orders.business.words import (
     Words,
 )
 from orders.engine.branches import declared_name
+from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, Reason, StepStatus, WaitKind
 from orders.wording.customers.charges import charge_words
+from orders.wording.customers.refusals import refusal_sentences, unresolved_reason, with_refusal
 from orders.wording.customers.situations import (
     TONES,
     declined_step,
@@ -70,7 +72,7 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
     """What to say about an order. `usual` is how many seconds such an order usually takes, if that is known."""
     order, occurrences = tracked.order, tracked.occurrences
     situation = situation_of(order, occurrences)
-    words = words_for(situation, customer_words(order.workflow))
+    words = with_refusal(words_for(situation, customer_words(order.workflow)), order, situation)
     amount = money(order.total, locale=locale) if order.total else ""
     sentences = _sentences(tracked, situation, amount)
     is_late = situation not in QUIET_WHEN_LATE and _is_late(tracked, now)
@@ -99,7 +101,10 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
 def _is_late(tracked: TrackedOrder, now: datetime) -> bool:
     """Whether the promise has passed. Its time begins anew when the customer changes something."""
     order = tracked.order
-    changes = [event.at for (kind, _), event in tracked.occurrences.items() if kind == EventKind.PAID_AGAIN]
+    occurrences = tracked.occurrences.items()
+    changes = [
+        event.at for (kind, _), event in occurrences if kind in (EventKind.PAID_AGAIN, EventKind.CORRECTED)
+    ]
     begun = max([order.placed_at, *changes])
     return order.promised_by is not None and now > begun + (order.promised_by - order.placed_at)
 
@@ -107,7 +112,7 @@ def _is_late(tracked: TrackedOrder, now: datetime) -> bool:
 def _sentences(tracked: TrackedOrder, situation: Situation, amount: str) -> list[Words]:
     order, occurrences = tracked.order, tracked.occurrences
     own = customer_words(order.workflow)
-    sentence = words_for(situation, own).sentence or ""
+    sentence = with_refusal(words_for(situation, own), order, situation).sentence or ""
     sentences: list[Words] = []
     match situation:
         case Situation.RETRYING:
@@ -120,21 +125,21 @@ def _sentences(tracked: TrackedOrder, situation: Situation, amount: str) -> list
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
             sentence = own.complete_in_part
         case Situation.DECLINED:
-            declined = declined_step(order)
-            if declined and (EventKind.PAID_AGAIN, declined.name) in occurrences:
-                sentence = own.declined_again
+            return refusal_sentences(order, occurrences, sentence)
         case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
-            sentences = [_reason(occurrences, own)]
+            sentences = [_reason(order, occurrences, own)]
             if charge := charge_words(order):
                 money_words = charge.result if situation is Situation.CANCELLED else charge.promise
                 sentences.append(str(money_words).format(amount=amount))
     return [*sentences, sentence] if sentence else sentences
 
 
-def _reason(occurrences: Occurrences, own: CustomerWords) -> Words:
+def _reason(order: CustomerOrder, occurrences: Occurrences, own: CustomerWords) -> Words:
     """Says why the order is cancelled."""
     request = occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
     why = request.detail.get("why") if request else None
+    if why == Reason.CUSTOMER_DID_NOT_RESOLVE and (unresolved := unresolved_reason(order)):
+        return unresolved
     reasons = {**GENERAL_REASONS, **own.reasons}
     return next(
         (words for reason, words in reasons.items() if reason == why), reasons[Reason.OPERATOR_REQUESTED]
