@@ -156,6 +156,7 @@ class EventKind(StrEnum):
     SETTLED_NOT_DONE = "settled_not_done"
     SETTLED_COMPENSATED = "settled_compensated"
     PAID_AGAIN = "paid_again"
+    CORRECTED = "corrected"
     LINK_MAILED = "link_mailed"
 
 

@@ -33,9 +33,10 @@ def good(content: Mapping[str, Any]) -> Answer:
     return Answer(status=200, body=json.dumps(content))
 
 
-def bad(status: int, code: str, message: str) -> Answer:
-    """An error: `code` is for programs, `message` for people."""
-    return Answer(status=status, body=json.dumps({"error": {"code": code, "message": message}}))
+def bad(status: int, code: str, message: str, detail: Mapping[str, Any] | None = None) -> Answer:
+    """An error: `code` and `detail` are for programs, `message` for people."""
+    error = {"code": code, "message": message, **({"detail": detail} if detail else {})}
+    return Answer(status=status, body=json.dumps({"error": error}))
 
 
 class InvalidRequest(Exception):

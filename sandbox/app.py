@@ -12,6 +12,7 @@ from sandbox import effects, ledger
 from sandbox.answers import Answer, InvalidRequest, bad, good
 from sandbox.commits import Commits
 from sandbox.faults import FAULTY, SERVICES, FaultBoard, happens
+from sandbox.limits import find_refusal
 from sandbox.mailbox import Mailbox
 from sandbox.operations import Call, find_operation, read_call, read_cursor, read_key, read_since
 
@@ -162,10 +163,11 @@ class Calls:
             return None
         if failure is not None:
             return failure
-        refuse, keyless = happens(self._faults[service].refuse_rate), self._faults[service].keyless
+        faults = self._faults[service]
+        refuse, refusal = happens(faults.refuse_rate), find_refusal(call, faults)
         try:
             answer = await self._commits.write(
-                partial(effects.perform, call=call, refuse=refuse, keyless=keyless)
+                partial(effects.perform, call=call, refuse=refuse, keyless=faults.keyless, refusal=refusal)
             )
         except sqlite3.Error:
             return bad(500, "ledger_failed", "the ledger could not store the call; nothing was done")

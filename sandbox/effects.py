@@ -19,8 +19,16 @@ DECLINED = "card_declined"
 PAYMENT_METHODS = frozenset({"card_ok", DECLINED, SLOW, HANGS})
 
 
-def perform(connection: sqlite3.Connection, *, call: Call, refuse: bool, keyless: bool = False) -> Answer:
-    """Answers `call`, for good under its key. With `refuse` a fault refuses a new key.
+def perform(
+    connection: sqlite3.Connection,
+    *,
+    call: Call,
+    refuse: bool,
+    keyless: bool = False,
+    refusal: Answer | None = None,
+) -> Answer:
+    """Answers `call`, for good under its key. With `refuse` a fault refuses a new key; `refusal` says that the service
+    cannot do what it asks for.
 
     With `keyless` every key is new.
     """
@@ -29,7 +37,8 @@ def perform(connection: sqlite3.Connection, *, call: Call, refuse: bool, keyless
     if first is not None and not keyless:
         digest, answer = first
         return answer if digest == call.digest else _reused()
-    answer = replace(_decide(books, call, refuse, keyless), is_recorded=True, refused_by_fault=refuse)
+    decided = _decide(books, call, refuse, keyless, refusal)
+    answer = replace(decided, is_recorded=True, refused_by_fault=refuse)
     books.keep_answer(call.key, call.digest, answer)
     return answer
 
@@ -38,17 +47,19 @@ def _reused() -> Answer:
     return bad(422, "idempotency_key_reused", "this Idempotency-Key was used with another operation or body")
 
 
-def _decide(books: Books, call: Call, refuse: bool, keyless: bool) -> Answer:
+def _decide(books: Books, call: Call, refuse: bool, keyless: bool, refusal: Answer | None) -> Answer:
     if refuse:
         return bad(422, "refused", "the service refuses this call for good")
     if call.operation.reverses:
         return _reverse(books, call, keyless)
-    return _do(books, call)
+    return _do(books, call, refusal)
 
 
-def _do(books: Books, call: Call) -> Answer:
+def _do(books: Books, call: Call, refusal: Answer | None) -> Answer:
     if books.is_barred(call.key):
         return bad(410, "reversed", "this key was reversed before it happened, so it can no longer happen")
+    if refusal is not None:
+        return refusal
     if call.payment_method == DECLINED:
         return bad(402, "card_declined", "the card was declined")
     if call.operation.name == "authorise" and call.payment_method not in PAYMENT_METHODS:

@@ -3,14 +3,19 @@
 import asyncio
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sandbox.answers import InvalidRequest
 
 SERVICES = ("warehouse", "payments", "carrier")
 FAULTY = (*SERVICES, "mail")
+OF_ONE_SERVICE = {"stock": "warehouse", "unserved": "carrier"}
+"""The faults that only one service can have."""
+MOST_NAMED = 1_000
+"""The most products or countries of one fault."""
 LONGEST_LATENCY = 600_000
 """The longest latency that can be set, in milliseconds."""
 
@@ -28,6 +33,10 @@ class Faults:
     down: bool = False
     keyless: bool = False
     """Keys are not recognised: a repeated call is done again."""
+    stock: Mapping[str, int] = field(default_factory=dict)
+    """How many the warehouse has of these products, by SKU, for each order."""
+    unserved: tuple[str, ...] = ()
+    """The countries that the carrier does not go to."""
 
     def latency(self) -> float:
         """Draws how long a call takes, in seconds."""
@@ -57,6 +66,20 @@ def _is_status(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599
 
 
+def _is_stock(value: Any) -> bool:
+    if not isinstance(value, dict) or len(value) > MOST_NAMED:
+        return False
+    return all(
+        isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in value.values()
+    )
+
+
+def _is_countries(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) > MOST_NAMED:
+        return False
+    return all(isinstance(code, str) and re.fullmatch("[A-Z]{2}", code) for code in value)
+
+
 RATE = (_is_rate, "a number from 0 to 1")
 FLAG = (lambda value: isinstance(value, bool), "true or false")
 ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -68,12 +91,19 @@ ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "refuse_rate": RATE,
     "down": FLAG,
     "keyless": FLAG,
+    "stock": (_is_stock, "{SKU: how many are left}"),
+    "unserved": (_is_countries, 'country codes, such as ["IS"]'),
 }
 
 
-def change_faults(faults: Faults, raw: bytes) -> Faults:
-    """`faults` with the fields of the JSON object `raw`. Raises `InvalidRequest` for an unknown field or an invalid
-    value."""
+def fields_of(service: str) -> list[str]:
+    """The faults that a service can have."""
+    return [name for name in ALLOWED if OF_ONE_SERVICE.get(name, service) == service]
+
+
+def change_faults(faults: Faults, raw: bytes, service: str) -> Faults:
+    """`faults` with the fields of the JSON object `raw`. Raises `InvalidRequest` for a field that the service does not
+    have, or an invalid value."""
     try:
         settings = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -81,8 +111,9 @@ def change_faults(faults: Faults, raw: bytes) -> Faults:
     if not isinstance(settings, dict):
         raise InvalidRequest("invalid_faults", "the body is not a JSON object")
     for name, value in settings.items():
-        if name not in ALLOWED:
-            raise InvalidRequest("unknown_field", f"unknown field {name!r:.80}; use {', '.join(ALLOWED)}")
+        if name not in fields_of(service):
+            allowed = ", ".join(fields_of(service))
+            raise InvalidRequest("unknown_field", f"unknown field {name!r:.80}; use {allowed}")
         is_allowed, allowed = ALLOWED[name]
         if not is_allowed(value):
             raise InvalidRequest(
@@ -90,7 +121,14 @@ def change_faults(faults: Faults, raw: bytes) -> Faults:
             )
     if "latency_ms" in settings:
         settings["latency_ms"] = tuple(settings["latency_ms"])
+    if "unserved" in settings:
+        settings["unserved"] = tuple(settings["unserved"])
     return replace(faults, **settings)
+
+
+def _shown(service: str, faults: Faults) -> dict[str, Any]:
+    shown = asdict(faults)
+    return {name: shown[name] for name in fields_of(service)}
 
 
 class FaultBoard:
@@ -105,12 +143,12 @@ class FaultBoard:
 
     def change(self, service: str, raw: bytes) -> dict[str, Any]:
         """Sets the fields of `raw`, all or none, and returns the current settings. Raises `InvalidRequest`."""
-        self._faults[service] = change_faults(self._faults[service], raw)
-        return asdict(self._faults[service])
+        self._faults[service] = change_faults(self._faults[service], raw, service)
+        return _shown(service, self._faults[service])
 
     def show(self) -> dict[str, dict[str, Any]]:
         """The current settings, by service."""
-        return {service: asdict(faults) for service, faults in self._faults.items()}
+        return {service: _shown(service, faults) for service, faults in self._faults.items()}
 
     def reset(self) -> None:
         """Removes all faults and releases the calls that hang, which then end without an answer."""

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +45,13 @@ def _check_lines(body: Body) -> None:
             raise _invalid('each line must be {"sku", "quantity"}')
         _text(line, "sku")
         _whole(line, "quantity", 1)
+
+
+def _quantities(body: Body) -> dict[str, int]:
+    quantities: dict[str, int] = {}
+    for line in body["lines"]:
+        quantities[line["sku"]] = quantities.get(line["sku"], 0) + line["quantity"]
+    return quantities
 
 
 def _check_money(body: Body) -> None:
@@ -101,7 +108,8 @@ OPERATIONS = {(operation.service, operation.name): operation for operation in _A
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One valid call. `digest` distinguishes two bodies; `amount` is in minor units; `reverses` is a forward key."""
+    """One valid call. `digest` distinguishes two bodies; `amount` is in minor units; `reverses` is a forward key.
+    `quantities` are those of the products to reserve, by SKU, and `country` is where a parcel is to go."""
 
     operation: Operation
     key: str
@@ -110,6 +118,8 @@ class Call:
     amount: int | None
     payment_method: str
     reverses: str
+    quantities: Mapping[str, int] = field(default_factory=dict)
+    country: object = ""
 
 
 def find_operation(service: str, name: str) -> Operation:
@@ -177,4 +187,6 @@ def read_call(operation: Operation, key: str, raw: bytes) -> Call:
         amount=body["amount"] if forward_money else None,
         payment_method=body["payment_method"] if operation.name == "authorise" else "",
         reverses=reverses,
+        quantities=_quantities(body) if operation.name == "reserve" else {},
+        country=body["ship_to"].get("country", "") if operation.name == "create" else "",
     )

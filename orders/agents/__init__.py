@@ -7,6 +7,7 @@ raises a fault; the protocols that it follows are `Agent`, `InquiringAgent` and 
 `orders.engine.contracts`, and `RehearsingAgent` in `orders.engine.rehearsals`. `orders.testing` proves that it does.
 """
 
+from orders.agents.answers import decline_if
 from orders.agents.listing import list_effects
 from orders.agents.rehearsing import rehearse
 from orders.agents.smtp import SmtpRemote
@@ -46,6 +47,7 @@ __all__ = [
     "Transient",
     "Unknown",
     "Unresolved",
+    "decline_if",
     "list_effects",
     "rehearse",
     "unknown_operation",

@@ -28,10 +28,12 @@ _IN_URI = re.compile(r"[/:#]")
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteError:
-    """A remote service's own account of a failure. `code` has at most 60 characters, `message` at most 300."""
+    """A remote service's own account of a failure. `code` has at most 60 characters, `message` at most 300. `detail` is
+    an object, of which it may have one."""
 
     code: str = ""
     message: str = ""
+    detail: Mapping[str, Any] | None = None
 
 
 NO_DETAILS = RemoteError()
@@ -66,7 +68,7 @@ def classify(
         code = details.code or f"http_{cause}"
         return Transient(code, message, retry_after=retry_after, is_over=cause in OVER_STATUSES)
     if cause == 402:
-        return Declined(details.code or "http_402", message)
+        return Declined(details.code or "http_402", message, detail=details.detail)
     if cause in SETUP_STATUSES:
         # Not `Refused`: the service answered before it looked at the key, and an earlier try may have taken effect.
         return Unresolved(
@@ -76,10 +78,19 @@ def classify(
         # Not `Refused`: a next generation would do again what was done with this key.
         return Unresolved(KEY_REUSED, message)
     if 400 <= cause < 500:
-        return Refused(details.code or f"http_{cause}", message)
+        return Refused(details.code or f"http_{cause}", message, detail=details.detail)
     if 300 <= cause < 400:
         return Unresolved("redirected", f"the remote service answered {cause}; redirects are not followed")
     return Unresolved(details.code or f"http_{cause}", message)
+
+
+def decline_if(refusal: Refused, *codes: str) -> Refused:
+    """Returns a refusal as one that the customer can resolve if it has one of these codes, and as it is otherwise."""
+    if refusal.code not in codes or isinstance(refusal, Declined):
+        return refusal
+    declined = Declined(refusal.code, refusal.message, detail=refusal.detail)
+    declined.exchange = refusal.exchange
+    return declined
 
 
 def _classify_exception(error: Exception) -> Fault:
@@ -159,6 +170,8 @@ def read_error(raw: bytes) -> RemoteError:
     | problem details (RFC 9457), perhaps with a code | `code`, or the end of `type` | `detail` or `title` |
     | `{"error": "invalid_grant", "error_description"}` | `error`                   | `error_description` |
     | `{"error": "no stock"}`                        |                              | `error`             |
+
+    Its `detail` is the object in `error.detail`, `error.details`, `detail` or `details`.
     """
     try:
         body = read_object(raw)
@@ -172,7 +185,12 @@ def read_error(raw: bytes) -> RemoteError:
         *(inner.get("message"), body.get("message")),
         *(body.get("detail"), body.get("title"), body.get("error_description"), error),
     )
-    return RemoteError(code=_CODE.sub("_", code[:60].lower()), message=_one_line(message))
+    details = (inner.get("detail"), inner.get("details"), body.get("detail"), body.get("details"))
+    return RemoteError(
+        code=_CODE.sub("_", code[:60].lower()),
+        message=_one_line(message),
+        detail=next((detail for detail in details if isinstance(detail, dict) and detail), None),
+    )
 
 
 def _first_text(*values: object) -> str:

@@ -34,6 +34,7 @@ def change_of_order(
                 "not_found",
                 "not_waiting_for_customer",
                 "being_cancelled",
+                "act_refused",
             ]
         },
     }

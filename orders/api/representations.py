@@ -104,28 +104,40 @@ class LinkOut(Out):
 
 class OrderLinksOut(LinkOut):
     """The URLs of an order, its history, what its customer reads of it, and its stream. The others are there while the
-    order waits for its customer: where to change what was declined."""
+    order waits for its customer: where to change what was declined, `corrections` for any of it."""
 
     events = serializers.CharField()
     progress = serializers.CharField()
     stream = serializers.CharField()
 
     def get_fields(self) -> dict[str, Any]:
-        names = (name for kind in registry.kinds() for name in kind.client_links)
+        names = ["corrections", *(name for kind in registry.kinds() for name in kind.client_links)]
         return {**super().get_fields(), **{name: serializers.CharField(required=False) for name in names}}
 
 
 class FailureOut(Out):
-    """Why something failed. `waits_for` says who can fix it, for example `customer`."""
+    """Why something failed. `waits_for` says who can fix it, for example `customer`; then there may be a `detail`, as
+    the service said it."""
 
-    sparse = ("waits_for",)
+    sparse = ("waits_for", "detail")
 
     code = serializers.CharField()
     message = serializers.CharField()
     waits_for = serializers.CharField(required=False)
+    detail = serializers.DictField(required=False)
 
     def to_representation(self, instance: Mapping[str, str]) -> dict[str, Any]:
         return dict(instance)
+
+
+class CorrectableOut(Out):
+    """What a client can correct of an order now: why `step` failed, and the names of the `fields` that can be
+    changed. `until` is null where there is no deadline."""
+
+    step = StepName()
+    error = FailureOut()
+    fields = serializers.ListField(child=serializers.CharField())  # type: ignore[assignment]
+    until = serializers.DateTimeField(allow_null=True)
 
 
 class LineOut(Out):
@@ -195,6 +207,7 @@ class OrderSummaryOut(Out):
     def get_links(self, order: CustomerOrder | OrderSummary) -> Mapping[str, str]:
         links = order_links(order.id)
         if order.waiting_for is WaitingFor.CUSTOMER and (kind := registry.find_kind(order.workflow)):
+            links["corrections"] = order_link("order-corrections", order.id)
             links |= {name: reverse(f"api:{url}", args=[order.id]) for name, url in kind.client_links.items()}
         return links
 
@@ -259,13 +272,14 @@ EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
 
 
 class OrderOut(OrderSummaryOut):
-    """An order and its progress, with the members of its summary. `events` and `progress` are present if `expand` or
-    `fields` asks for them."""
+    """An order and its progress, with the members of its summary. `correctable` is what you can correct of it now.
+    `events` and `progress` are present if `expand` or `fields` asks for them."""
 
     added = EXPANDED
 
     lines = LineOut(many=True)
     steps = StepOut(many=True)
+    correctable = CorrectableOut(many=True)
     events = EventPageOut(required=False)
     progress = ProgressOut(required=False)
 

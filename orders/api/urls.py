@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from orders.api import operator_urls, problem_pages, queue_urls, request_views, views, webhook_urls
+from orders.api.corrections import OrderCorrection
 from orders.api.docs_page import Docs
 from orders.api.document import Document
 from orders.api.feed_views import Changes
@@ -19,6 +20,7 @@ version_1: list[URLPattern | URLResolver] = [
     path("orders/quote", OrderQuote.as_view(), name="order-quote"),
     path("orders/<uuid:order_id>", views.OrderDetail.as_view(), name="order"),
     path("orders/<uuid:order_id>/cancel", views.OrderCancellation.as_view(), name="order-cancel"),
+    path("orders/<uuid:order_id>/corrections", OrderCorrection.as_view(), name="order-corrections"),
     path("orders/<uuid:order_id>/events", views.OrderEvents.as_view(), name="order-events"),
     path("orders/<uuid:order_id>/progress", views.OrderProgress.as_view(), name="order-progress"),
     path("orders/<uuid:order_id>/stream", OrderStream.as_view(), name="order-stream"),

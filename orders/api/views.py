@@ -1,5 +1,6 @@
 """The REST API. Each view reads its request, makes one call, and renders the result."""
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -110,22 +111,36 @@ class OrderChange(APIView):
     body: ClassVar[type[Strict]]
 
     def post(self, request: Request, order_id: UUID) -> Response:
+        return self.change(request, order_id)
+
+    def read_changes(self, request: Request, order: CustomerOrder) -> tuple[dict[str, Any], Collection[str]]:
+        """The new values of fields in a request, and the names of all fields that it could have. Raises
+        `ValidationError` and `BadOrderError`."""
+        return self.body.read(request.data), shared(self.body).fields
+
+    def change(self, request: Request, order_id: UUID, *, where: str = "") -> Response:
+        """Makes the change. `where` is where in the body the values are. Raises `ProblemError`."""
         client = requests.client_id(request)
         order = _order(order_id, client)
-        changes = self.body.read(request.data)
+        try:
+            changes, fields = self.read_changes(request, order)
+        except BadOrderError as error:
+            raise invalid(str(error), pointer=f"{where}{requests.pointer(error.where)}") from error
         if order.is_archived or order.goal == Goal.COMPENSATE:
             raise _unchangeable(order)
         try:
             result = customer_services.resolve(
                 order_id=order_id,
                 changes=changes,
-                fields=shared(self.body).fields,
+                fields=fields,
                 by=order_selectors.client_of(client),
             )
         except NoSuchOrderError as error:
             raise _unchangeable(_order(order_id, client)) from error
         except BadOrderError as error:
-            raise invalid(str(error), pointer=requests.pointer(error.where)) from error
+            raise invalid(str(error), pointer=f"{where}{requests.pointer(error.where)}") from error
+        if result.cause is not None:
+            raise ProblemError("act_refused", result.message)
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("being_cancelled")
         if result.status is ResultStatus.ALREADY:

@@ -8,10 +8,12 @@ A business is a Django app with two modules, found as `admin.py` is, in the pack
 Everything that the two need is here and in `orders.agents`.
 """
 
+from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
 from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
+from orders.business.refusals import OrderedLine, RefusalWords
 from orders.business.runbooks import Advice, Runbook
 from orders.business.updates import OrderUpdate
 from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
@@ -43,8 +45,10 @@ __all__ = [
     "Move",
     "OrderKind",
     "OrderUpdate",
+    "OrderedLine",
     "OutsideEvent",
     "Profile",
+    "RefusalWords",
     "Remedy",
     "ResultField",
     "ResultType",
@@ -54,4 +58,6 @@ __all__ = [
     "StageWords",
     "Step",
     "Workflow",
+    "fewer_lines",
+    "read_quantities",
 ]

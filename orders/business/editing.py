@@ -37,6 +37,12 @@ def customer_editable(workflow: str, version: int, step: str) -> frozenset[str]:
     return frozenset(declaration.customer_editable) if declaration else frozenset()
 
 
+def customer_resubmits(workflow: str, version: int, step: str) -> bool:
+    """Whether a customer may change those fields, and have her order resubmitted, also once the step got no answer."""
+    declaration = registry.find_step(workflow, version, step)
+    return bool(declaration and declaration.customer_resubmits)
+
+
 def result_fields(workflow: str, version: int, step: str) -> tuple[ResultField, ...]:
     """Returns what the step's result must hold; nothing if this release does not have the workflow."""
     declaration = registry.find_step(workflow, version, step)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.functional import Promise
+
 from orders.engine.contracts import ResultField, ResultType
 
 __all__ = ["Attribute", "Field", "FieldType", "ResultField", "ResultType"]
@@ -17,16 +19,26 @@ class FieldType(StrEnum):
     ADDRESS = "address"
     COUNTRY = "country"
     NUMBER = "number"
+    LINES = "lines"
+    """How many are wanted of each line of the order: never more than were ordered. Only for customers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field of an order that an operator may edit. An address has `parts`, each of which is a field."""
+    """A field of an order that an operator or a customer may edit. An address has `parts`, each of which is a field.
+
+    `label` is for operators, and `customer_label` is what a customer reads in its place. `act` is what her link to its
+    form says, such as "Give another address"; without one she has no form for it. `autocomplete` is what her browser
+    may fill its input in with.
+    """
 
     name: str
     label: str
     type: FieldType = FieldType.TEXT
     parts: tuple["Field", ...] = ()
+    customer_label: str | Promise = ""
+    act: str | Promise = ""
+    autocomplete: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

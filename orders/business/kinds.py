@@ -95,6 +95,8 @@ class OrderKind:
     fields: ClassVar[Sequence[Field]] = ()
     """What operators may edit of an order: names in its data. A step names those that its request has, under the same
     names, in `Step.editable`."""
+    customer_fields: ClassVar[Sequence[Field]] = ()
+    """What only customers may change of an order, beside `fields`, under the names in `Step.customer_editable`."""
     attributes: ClassVar[Sequence[Attribute]] = ()
     """What its orders are searched by, beside their id, title, email, value and lines."""
     customer_words: ClassVar[CustomerWords] = CustomerWords()
@@ -185,6 +187,12 @@ class OrderKind:
     def read_field(cls, name: str, value: object) -> Any:
         """Reads the new value of a field that an operator has edited, as strictly as `read`. Raises `BadOrderError`."""
         raise BadOrderError(f"{name} cannot be edited.", where=name)
+
+    @classmethod
+    def accept_changes(cls, changes: Json) -> Json:
+        """Returns the new values of fields that a client has sent to correct an order. Raises `BadOrderError`, or
+        `ValidationError` of Django REST framework."""
+        return {name: cls.read_field(name, value) for name, value in changes.items()}
 
     @classmethod
     def edit(cls, data: Json, changes: Json) -> Json:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from orders.business import registry
+from orders.business import registry, renewals
 from orders.business.intake import check_profile
 from orders.business.kinds import OrderKind, Profile
 from orders.business.reading import BadOrderError
@@ -125,8 +125,16 @@ class OrderEdit:
         return {field.name: field.after for field in self.fields}
 
 
-def plan_edit(order: StoredOrder, changes: Mapping[str, Any], *, reverse: Collection[str] = ()) -> OrderEdit:
+def plan_edit(
+    order: StoredOrder,
+    changes: Mapping[str, Any],
+    *,
+    reverse: Collection[str] = (),
+    by_customer: bool = False,
+) -> OrderEdit:
     """Says what new values of fields would change, if what the steps in `reverse` may have done is reversed first.
+
+    A correction `by_customer` names no steps: what she cannot know of is reversed where that is safe (`renewals`).
 
     Raises `BadOrderError` for a value that an order of this kind could not have been placed with, and `CannotEditError`
     if the order cannot be edited like this now.
@@ -139,6 +147,8 @@ def plan_edit(order: StoredOrder, changes: Mapping[str, Any], *, reverse: Collec
         )
     new = {name: kind.read_field(name, value) for name, value in changes.items()}
     data = _edited(kind, order.data, new)
+    if by_customer:
+        reverse = renewals.renewed(order.steps, workflow, order.read_at)
     profiles = _profiles(kind, order, data)
     edit = OrderEdit(
         kind=kind,
@@ -153,7 +163,8 @@ def plan_edit(order: StoredOrder, changes: Mapping[str, Any], *, reverse: Collec
         staying=list(_staying(order, workflow, data, reverse)),
     )
     _check_known(edit, order, workflow)
-    _check_reversed(edit, order, reverse)
+    if not by_customer:
+        _check_reversed(edit, order, reverse)
     _check_money(edit, order, workflow)
     return edit
 
@@ -266,8 +277,12 @@ def _is_to_be_reversed(
     step: StoredStep, declared: Step, order: StoredOrder, reverse: Collection[str]
 ) -> bool:
     """Whether it is wanted, and possible, to reverse what a failed step may have done."""
-    is_wanted = step.name in reverse and _may_be_done(step.state, step.outcome)
-    return is_wanted and not reversing.why_not_reversed(declared, step.sent_at, order.read_at)
+    if step.name not in reverse:
+        return False
+    if renewals.is_renewed(step, declared, order.read_at):
+        return True
+    is_unknown = _may_be_done(step.state, step.outcome)
+    return is_unknown and not reversing.why_not_reversed(declared, step.sent_at, order.read_at)
 
 
 def _check_known(edit: OrderEdit, order: StoredOrder, workflow: Workflow) -> None:
@@ -298,6 +313,7 @@ def _check_reversed(edit: OrderEdit, order: StoredOrder, reverse: Collection[str
 def _check_money(edit: OrderEdit, order: StoredOrder, workflow: Workflow) -> None:
     """Raises `CannotEditError` if money that was reserved or taken, or may have been, would not fit the order."""
     begun = [step for step in order.steps if not _is_to_be_done(step) and step.state != StepStatus.SKIPPED]
+    begun = [step for step in begun if step.name not in edit.reversed_first]
     staying = {declared_name(step.step) for step in edit.staying}
     before, after = (profile.value for profile in edit.profiles)
     for step in begun:

@@ -23,6 +23,7 @@ from typing import TypeAlias
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from orders.business.refusals import RefusalWords
 from orders.engine.errors import WorkflowError
 from orders.vocabulary import Reason, WaitKind
 
@@ -134,6 +135,12 @@ class CustomerWords:
     claims: tuple[str, ...] = ()
     """The steps that were done if an order is fulfilled or complete, by these words. Of an order of which one of them
     was skipped, general words are used."""
+    refusals: Mapping[str, RefusalWords] = field(default_factory=dict)
+    """What is said while a step waits for its customer, by the code that its service gave; what is said of every other
+    code of a step is under the step's name."""
+    unanswered: Mapping[str, RefusalWords] = field(default_factory=dict)
+    """What is said of steps that got no answer and that their customer may have tried again
+    (`Step.customer_resubmits`)."""
     reasons: Mapping[Reason, Words] = field(default_factory=dict)
     """Why an order is cancelled."""
     charges: Mapping[Charge, ChargeWords] = field(default_factory=dict)
@@ -156,7 +163,15 @@ class CustomerWords:
         """Raises `WorkflowError` if a sentence is for a step that is not declared, or two stages stand for one, or the
         parts of a stage do not stand for its steps."""
         staged = [name for stage in self.stages for name in stage.steps]
-        named = {*staged, *self.retries, *self.waits, *self.outages, *self.afterwards, *self.claims}
+        named = {
+            *staged,
+            *self.retries,
+            *self.waits,
+            *self.outages,
+            *self.afterwards,
+            *self.claims,
+            *self.unanswered,
+        }
         if strangers := sorted(named - {*declared}):
             raise WorkflowError(f"the customers' words name {strangers}, which are no steps of it")
         if repeated := sorted({name for name in staged if staged.count(name) > 1}):

@@ -94,7 +94,11 @@ class Step:
     editable: tuple[str, ...] = ()
     """The fields of its request that an operator may edit."""
     customer_editable: tuple[str, ...] = ()
-    """Those that the customer may change while the step waits for her, such as how she pays."""
+    """Those that the customer may change while the step waits for her, such as how she pays. Of an order with lines,
+    `lines` is one of which she may take fewer."""
+    customer_resubmits: bool = False
+    """Whether she may change them, and have her order resubmitted, also once it is in Error because the step got no
+    answer. What may have been done is reversed first."""
     is_point_of_no_return: bool = False
     """Whether the customer can no longer cancel once it has been dispatched."""
     takes_value: bool = False

@@ -55,11 +55,18 @@ class Transient(Fault):
 
 
 class Refused(Fault):
-    """Raised when the remote service definitely refused. It did nothing, and will refuse the same call again."""
+    """Raised when the remote service definitely refused. It did nothing, and will refuse the same call again.
+
+    `detail` is what it says beside its message, such as how much is left: a small JSON object, or None.
+    """
+
+    def __init__(self, code: str, message: str, *, detail: Mapping[str, Any] | None = None) -> None:
+        super().__init__(code, message)
+        self.detail = detail
 
 
 class Declined(Refused):
-    """Raised when the remote service refused for a reason that the customer can fix."""
+    """Raised when the remote service refused for a reason that the customer can fix. She may see `detail`."""
 
 
 class Unresolved(Fault):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from orders.order_page import views
+from orders.order_page import corrections, views
 
 app_name = "order"
 
@@ -10,6 +10,7 @@ pages = [
     ("", views.show_order, "page"),
     ("progress/", views.show_progress, "progress"),
     ("cancel/", views.cancel, "cancel"),
+    ("correct/<str:name>/", corrections.correct, "correct"),
 ]
 urlpatterns = [
     *(path(f"orders/<uuid:order_id>/{end}", view, name=name) for end, view, name in pages),

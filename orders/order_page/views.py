@@ -19,6 +19,7 @@ from orders.business.editing import customer_words
 from orders.business.registry import find_kind
 from orders.fields.locales import reader_locale
 from orders.order_page.addresses import events_url
+from orders.order_page.corrections import offers
 from orders.order_page.seeing import sees_page, sees_part
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors import durations
@@ -101,6 +102,8 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
         "progress": present,
         "progress_template": select_template([f"{folder}/progress.html" for folder in folders]),
         "cancel_until": customer_words(order.workflow).cancel_until,
+        "open_fields": order.correctable_fields,
+        "offers": offers(order),
         "refund": refund_promise(order, locale=locale),
         "order_url": visit.url,
         "is_guest": visit.is_guest,

@@ -50,14 +50,16 @@ class Visit:
         return token_url(self.token) if self.token else order_url(self.id, is_guest=False)
 
 
-Handler = Callable[[HttpRequest, Visit], HttpResponse]
+Handler = Callable[..., HttpResponse]
 
 
 def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
     """Gives a view the order of its URL, or answers 404 with a page that says how to find an order."""
 
     @wraps(handler)
-    def view(request: HttpRequest, order_id: UUID | None = None, token: str = "") -> HttpResponse:
+    def view(
+        request: HttpRequest, order_id: UUID | None = None, token: str = "", **options: str
+    ) -> HttpResponse:
         visit = _visit(request, order_id, token)
         if visit is None:
             if accounts_order_id := _order_of_account(token):
@@ -67,7 +69,7 @@ def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
                 return render(request, "order/old_link.html", {"renew": renew}, status=410)
             sign_in = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.path})}"
             return render(request, "order/hidden.html", {"sign_in": sign_in}, status=404)
-        return handler(request, visit)
+        return handler(request, visit, **options)
 
     return login_not_required(never_cache(view))
 

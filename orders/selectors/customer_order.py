@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.business.corrections import open_steps
 from orders.business.profiles import read_submitted
 from orders.engine.intakes import public_reason
 from orders.fields.money import Money
@@ -44,11 +45,20 @@ class CustomerStep:
     started_at: datetime | None
     completed_at: datetime | None
     not_before: datetime | None
-    error: Mapping[str, str] | None
+    error: Mapping[str, Any] | None
     awaits: WaitKind | None = None
     waiting: Waiting | None = None
     is_backward: bool = False
     outcome: str = Outcome.NONE.value
+
+
+class Correctable(NamedTuple):
+    """A step whose failure the customer can resolve, and the fields of the order that she may change for it."""
+
+    step: str
+    error: Mapping[str, Any]
+    fields: Sequence[str]
+    until: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +84,7 @@ class CustomerOrder:
     failure_count: int = 0
     complete_by: datetime | None = None
     steps: Sequence[CustomerStep] = field(default_factory=tuple)
-    error: Mapping[str, str] | None = None
+    error: Mapping[str, Any] | None = None
     is_archived: bool = False
     workflow_version: int = 0
     promised_by: datetime | None = None
@@ -101,6 +111,23 @@ class CustomerOrder:
     def waiting_until(self) -> datetime | None:
         """The deadline of what it waits for; None if that has none."""
         return self.waiting.until if self.waiting else None
+
+    @cached_property
+    def correctable(self) -> Sequence[Correctable]:
+        """What its customer can correct now."""
+        fields = open_steps(
+            self.workflow, self.workflow_version, goal=self.goal, state=self.state, steps=self.steps
+        )
+        return [
+            Correctable(step.name, step.error or {}, sorted(fields[step.name]), step.not_before)
+            for step in self.steps
+            if step.name in fields
+        ]
+
+    @property
+    def correctable_fields(self) -> frozenset[str]:
+        """The names of the fields that its customer may change now."""
+        return frozenset(name for step in self.correctable for name in step.fields)
 
     @property
     def is_finished(self) -> bool:
@@ -280,11 +307,16 @@ def _described(
     )
 
 
-def public_error(error: object) -> Mapping[str, str] | None:
-    """The part of an error that its customer may see: its code, its message, and who has to act."""
+def public_error(error: object) -> Mapping[str, Any] | None:
+    """The part of an error that its customer may see: its code, its message, and who has to act on which detail."""
     if not isinstance(error, Mapping) or not error:
         return None
-    return {key: str(error[key]) for key in PUBLIC_ERROR_FIELDS if key in error}
+    detail = error.get("detail")
+    public: dict[str, Any] = {key: str(error[key]) for key in PUBLIC_ERROR_FIELDS if key in error}
+    # What a remote service says beside its message is meant for whoever can resolve it.
+    if "waits_for" in public and isinstance(detail, Mapping) and detail:
+        public["detail"] = detail
+    return public
 
 
 def order_data(order: Order) -> Mapping[str, Any]:

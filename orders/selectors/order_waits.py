@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from orders.business.corrections import is_declined as is_declined
 from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus, WaitingFor, WaitKind
 
 URGENCY: Mapping[WaitingFor, int] = {kind: place for place, kind in enumerate(WaitingFor)}
@@ -59,11 +60,6 @@ def waiting_of_order(state: str, steps: Iterable[Waiting | None]) -> Waiting | N
         return None
     waits = [wait for wait in steps if wait is not None]
     return min(waits, key=lambda wait: (URGENCY[wait.kind], wait.until or NEVER), default=None)
-
-
-def is_declined(error: object) -> bool:
-    """Whether the customer can resolve what a step failed with."""
-    return isinstance(error, Mapping) and error.get("waits_for") == WaitingFor.CUSTOMER
 
 
 def awaited(step: Mapping[str, Any]) -> WaitKind | None:

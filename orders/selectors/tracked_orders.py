@@ -36,6 +36,7 @@ PAGE_EVENTS = (
     EventKind.SETTLED_COMPENSATED,
     EventKind.STEP_RENEWED,
     EventKind.PAID_AGAIN,
+    EventKind.CORRECTED,
     EventKind.PROCESSED,
     EventKind.COMPENSATED,
     EventKind.ERROR,

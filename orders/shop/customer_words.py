@@ -5,7 +5,7 @@ from django.utils.translation import ngettext_lazy
 
 from orders.business import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN
-from orders.vocabulary import Reason
+from orders.shop.refusal_words import REFUSALS, UNANSWERED
 
 RETRY_OF_PAYMENT = _(
     "The payment service isn’t answering, so we’re asking again. You won’t be charged twice, and there’s nothing you"
@@ -63,14 +63,6 @@ CUSTOMER_WORDS = CustomerWords(
     afterwards=("send-confirmation",),
     claims=("create-shipment", POINT_OF_NO_RETURN),
     situations={
-        Situation.DECLINED: SituationWords(
-            in_list=_("Waiting for your payment"),
-            headline=_("Your card was declined."),
-            sentence=_(
-                "Nothing has been charged. Choose another way to pay, and we’ll go on with your order."
-            ),
-            icon="card",
-        ),
         Situation.STOPPED: SituationWords(
             sentence=_(
                 "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing"
@@ -121,11 +113,8 @@ CUSTOMER_WORDS = CustomerWords(
         ),
         POINT_OF_NO_RETURN: OUTAGE_OF_PAYMENT,
     },
-    reasons={
-        Reason.CUSTOMER_DID_NOT_RESOLVE: _(
-            "Your card was declined, and we didn’t get another payment in time."
-        ),
-    },
+    refusals=REFUSALS,
+    unanswered=UNANSWERED,
     charges={
         Charge.NOTHING: ChargeWords(
             stage=_("Nothing charged or reserved"),
@@ -145,10 +134,6 @@ CUSTOMER_WORDS = CustomerWords(
             result=_("Nothing was charged, and the {amount} reserved on your card has been released."),
         ),
     },
-    declined_again=_(
-        "This payment was declined too, and nothing has been charged. Choose another way to pay, and we’ll go on with"
-        " your order."
-    ),
     cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),
     too_late_to_cancel=_("It was too late to cancel: we’d already begun to take the payment."),
     cancelling=_("Cancelling everything and confirming it by email"),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orders.business.corrections import read_quantities
 from orders.business.reading import (
     BadOrderError,
     read_email,
@@ -78,6 +79,8 @@ def read_field(name: str, value: object) -> Any:
     """Reads a field that may be edited, by the rules for a whole order. Raises `BadOrderError`."""
     if name == "ship_to":
         return dict(_ship_to(value))
+    if name == "lines":
+        return read_quantities(value)
     return read_email(value) if name == "email" else _payment_method(value)
 
 

@@ -7,6 +7,7 @@
 The `data` functions read what `orders.shop.description` made of an order's data.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -40,19 +41,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
     timed = partial(Step, complete_by=limits.step_complete_by, patience=limits.patience)
     keyed = partial(timed, key_retention=limits.key_retention)
     steps = (
-        keyed(name="reserve-stock", agent="warehouse", operation="reserve", data=reservation),
-        keyed(
-            name=PAYMENT,
-            agent="payments",
-            operation="authorise",
-            data=authorisation,
-            result=(AUTHORISATION,),
-            customer_wait=limits.customer_wait,
-            declined_as="payment_declined",
-            editable=("payment_method",),
-            customer_editable=("payment_method",),
-            reserves_value=True,
-        ),
+        *_preparation(keyed, limits),
         keyed(
             name="create-shipment",
             agent="carrier",
@@ -60,7 +49,9 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             data=shipment,
             after=("reserve-stock", PAYMENT),
             result=(TRACKING,),
+            customer_wait=limits.customer_wait,
             editable=("ship_to",),
+            customer_editable=("ship_to",),
         ),
         keyed(
             name=POINT_OF_NO_RETURN,
@@ -85,6 +76,33 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
         ),
     )
     return Workflow(name=NAME, version=VERSION, complete_by=limits.order_complete_by, steps=steps)
+
+
+def _preparation(keyed: Callable[..., Step], limits: TimeLimits) -> tuple[Step, ...]:
+    """What is held for the customer before anything is sent. She can resolve what is refused of it."""
+    return (
+        keyed(
+            name="reserve-stock",
+            agent="warehouse",
+            operation="reserve",
+            data=reservation,
+            customer_wait=limits.customer_wait,
+            customer_editable=("lines",),
+        ),
+        keyed(
+            name=PAYMENT,
+            agent="payments",
+            operation="authorise",
+            data=authorisation,
+            result=(AUTHORISATION,),
+            customer_wait=limits.customer_wait,
+            declined_as="payment_declined",
+            editable=("payment_method",),
+            customer_editable=("payment_method",),
+            customer_resubmits=True,
+            reserves_value=True,
+        ),
+    )
 
 
 def reservation(order: Json) -> Json:

@@ -56,6 +56,21 @@ class PaymentToken(Token):
         )
 
 
+class RemainingLineIn(Strict):
+    """A product of the order, and how many of it are still wanted: 0 leaves it out."""
+
+    sku = Text(max_length=LONGEST_SKU)
+    quantity = Whole(min_value=0, max_value=999)
+
+
+class ChangesIn(Strict):
+    """What a client may change of an order that waits for its customer."""
+
+    payment_method = PaymentToken(required=False)
+    ship_to = AddressIn(required=False)
+    lines = RemainingLineIn(many=True, min_length=1, max_length=100, required=False)  # type: ignore[call-arg]
+
+
 class PaymentIn(Strict):
     """How to pay instead. Without `payment_method` the same one is tried again."""
 

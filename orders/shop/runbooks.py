@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from orders.business import Advice, Runbook
+from orders.shop.agents.codes import NOT_SERVED, SOLD_OUT
 
 IN_ERROR = "Nothing more is sent. The order is in Error and waits for a person."
 
@@ -28,6 +29,17 @@ RUNBOOKS: Mapping[str, Runbook] = {
         means="The gateway does not know the payment method that the customer chose. Nothing was charged.",
         does="The customer is asked for another one. If none comes in time, the order is cancelled.",
         todo="Nothing, unless many orders have it. Then compare the checkout’s keys with the gateway’s.",
+    ),
+    SOLD_OUT: Runbook(
+        means="The warehouse does not have enough of something in this order. Nothing was reserved.",
+        does="The customer is asked whether she wants fewer, or to cancel. If she does nothing in time, the order is "
+        "cancelled.",
+        todo="Nothing, unless many orders have it. Then ask the warehouse, and stop selling what has run out.",
+    ),
+    NOT_SERVED: Runbook(
+        means="The carrier does not deliver to this order’s address. Nothing was sent.",
+        does="The customer is asked for another address. If none comes in time, the order is cancelled.",
+        todo="Nothing, unless many orders have it. Then ask the carrier where it delivers.",
     ),
     "refused": Runbook(
         means="The service refused what this order asks for. It did nothing.",

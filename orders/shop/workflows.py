@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from orders.business import (
     Draft,
@@ -18,6 +19,7 @@ from orders.business import (
     OrderKind,
     Profile,
     Workflow,
+    fewer_lines,
 )
 from orders.shop import description, fulfilment, pricing
 from orders.shop.customer_words import CUSTOMER_WORDS
@@ -29,6 +31,29 @@ if TYPE_CHECKING:
     from orders.shop.rest import OrderIn
 
 MOST_NAMED = 3
+ADDRESS_PARTS = (
+    Field(name="name", label="Name", customer_label=_("Name"), autocomplete="shipping name"),
+    Field(
+        name="street",
+        label="Street and number",
+        customer_label=_("Street and number"),
+        autocomplete="shipping street-address",
+    ),
+    Field(name="city", label="City", customer_label=_("City"), autocomplete="shipping address-level2"),
+    Field(
+        name="postal_code",
+        label="Postal code",
+        customer_label=_("Postal code"),
+        autocomplete="shipping postal-code",
+    ),
+    Field(
+        name="country",
+        label="Country",
+        type=FieldType.COUNTRY,
+        customer_label=_("Country"),
+        autocomplete="shipping country",
+    ),
+)
 
 
 class FulfilOrder(OrderKind):
@@ -39,6 +64,9 @@ class FulfilOrder(OrderKind):
     is_open_to_clients = True
     client_links = {"payment": "order-payment"}
     has_older_fingerprints = True
+    customer_fields = (
+        Field(name="lines", label="Quantities", type=FieldType.LINES, act=_("Change what you ordered")),
+    )
     fields = (
         Field(name="payment_method", label="Payment method (the gateway’s token)", type=FieldType.TOKEN),
         Field(name="email", label="Email", type=FieldType.EMAIL),
@@ -46,13 +74,8 @@ class FulfilOrder(OrderKind):
             name="ship_to",
             label="Address",
             type=FieldType.ADDRESS,
-            parts=(
-                Field(name="name", label="Name"),
-                Field(name="street", label="Street and number"),
-                Field(name="city", label="City"),
-                Field(name="postal_code", label="Postal code"),
-                Field(name="country", label="Country", type=FieldType.COUNTRY),
-            ),
+            parts=ADDRESS_PARTS,
+            act=_("Give another address"),
         ),
     )
     personal = ("ship_to.name", "ship_to.street")
@@ -97,6 +120,21 @@ class FulfilOrder(OrderKind):
     @classmethod
     def read_field(cls, name: str, value: object) -> Any:
         return description.read_field(name, value)
+
+    @classmethod
+    def accept_changes(cls, changes: Json) -> Json:
+        from orders.shop.rest import ChangesIn  # noqa: PLC0415 - the roles need no REST framework
+
+        accepted: Json = ChangesIn.read(changes)
+        return accepted
+
+    @classmethod
+    def edit(cls, data: Json, changes: Json) -> Json:
+        if "lines" not in changes:
+            return super().edit(data, changes)
+        lines = fewer_lines(data["lines"], changes["lines"])
+        total = sum(line["quantity"] * line["unit_price"] for line in lines)
+        return {**data, **changes, "lines": lines, "total": total}
 
     @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:

@@ -24,7 +24,7 @@ LONGEST_DETAIL = 4_000
 
 REASONS: Mapping[str, str] = {
     Reason.CUSTOMER_CANCELLED: "the customer cancelled",
-    Reason.CUSTOMER_DID_NOT_RESOLVE: "the customer did not choose another way to pay in time",
+    Reason.CUSTOMER_DID_NOT_RESOLVE: "the customer did not resolve what was declined in time",
     Reason.DECIDED: "that was decided",
     Reason.STEP_REMEDY: "a step failed for good, and its remedy is to cancel the order",
 }
@@ -73,7 +73,8 @@ SENTENCES: Mapping[str, str] = {
     EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
     EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",
     EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as reversed outside the system{reason}",
-    EventKind.PAID_AGAIN: "The customer chose another way to pay, and {step} is tried again",
+    EventKind.PAID_AGAIN: "The customer chose another way to pay, and {step} is tried again{reversal}",
+    EventKind.CORRECTED: "The customer changed her order ({fields}){following}, and {step} is tried again{reversal}",
     EventKind.LINK_MAILED: "The customer was emailed a link to the order",
 }
 """`_parts` fills in the names in braces from the event."""

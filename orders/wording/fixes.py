@@ -12,4 +12,6 @@ def fix_in_words(fix: LastFix) -> str:
             return f"{fix.how} a step of {orders}"
         case "paid again":
             return f"paid again for {orders}"
+        case "corrected by the customer":
+            return f"{orders} corrected by their customers"
     return f"{fix.how} {orders}"

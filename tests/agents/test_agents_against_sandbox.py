@@ -66,6 +66,7 @@ CASES = [
         gives="shipment",
     ),
 ]
+NONE_LEFT = {"lines": [{"sku": "tidal-lines", "left": 0}]}
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.step)
 
 
@@ -182,6 +183,24 @@ def test_a_card_that_is_declined_or_unknown_is_for_the_customer_to_resolve(
     agent = Payments(f"http://127.0.0.1:{sandbox.port}/payments")
     fault = fault_of(lambda: perform(agent, forward("authorise-payment", payment_method=method)))
     assert (type(fault), fault.code) == (Declined, code)
+
+
+@pytest.mark.parametrize(
+    ("agent", "step", "limit", "code", "detail"),
+    [
+        (Warehouse, "reserve-stock", {"stock": {"tidal-lines": 0}}, "sold_out", NONE_LEFT),
+        (Carrier, "create-shipment", {"unserved": ["FR"]}, "address_not_served", {"country": "FR"}),
+    ],
+)  # fmt: skip
+def test_what_is_sold_out_or_not_served_is_for_the_customer_to_resolve_with_its_detail(
+    agent: AgentType, step: str, limit: dict[str, Any], code: str, detail: dict[str, Any], sandbox: Sandbox
+) -> None:
+    service = "warehouse" if agent is Warehouse else "carrier"
+    sandbox.faults(service, **limit)
+    fault = fault_of(lambda: perform(agent(f"http://127.0.0.1:{sandbox.port}/{service}"), forward(step)))
+    assert isinstance(fault, Declined)
+    assert (fault.code, fault.detail) == (code, detail)
+    assert fault.exchange is not None
 
 
 def test_a_call_that_hangs_ends_at_its_timeout(sandbox: Sandbox) -> None:

@@ -60,9 +60,9 @@ EDITS = (
     ),
     Mutant(
         name="a-customers-other-card-is-not-in-the-data",
-        path="orders/services/customers.py",
-        old="        write_values(order_id, values)\n",
-        new="",
+        path="orders/services/corrections.py",
+        old="        write(row.order_id, steps, edit)\n    elif changes:",
+        new="        pass\n    elif changes:",
         test=TESTS,
     ),
     Mutant(

@@ -43,7 +43,14 @@ ONCE_AN_ATTEMPT = frozenset(
 """The transitions that an attempt makes at most once, whichever role makes them."""
 GRANTS = frozenset(
     {
-        *("resubmitted", "paid_again", "step_timed_out", "compensation_timed_out", "step_recalled"),
+        *(
+            "resubmitted",
+            "paid_again",
+            "corrected",
+            "step_timed_out",
+            "compensation_timed_out",
+            "step_recalled",
+        ),
         *("step_deferred", "awaiting", "edited", "step_renewed"),
     }
 )
@@ -259,7 +266,7 @@ def ended_in_time(acknowledged: Collection[UUID], limits: Limits) -> None:
     for order_id, kind, at in rows.values_list("order_id", "kind", "at"):
         if kind in kinds:
             ends[order_id] = at
-        elif kind in ("resubmitted", "compensation_requested", "paid_again", "step_declined"):
+        elif kind in ("resubmitted", "compensation_requested", "paid_again", "corrected", "step_declined"):
             acts[order_id] = at
     for order_id, begun in arrived.items():
         since = max(begun, limits.calm_since, acts.get(order_id, begun))

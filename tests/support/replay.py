@@ -25,6 +25,7 @@ STEPS = {
     "step_renewed": "not_started",
     "compensation_failed": "failed",
     "paid_again": "not_started",
+    "corrected": "not_started",
     "edited": "not_started",
     "step_skipped": "skipped",
     "settled_done": "completed",
@@ -75,6 +76,8 @@ def after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[st
     state = "processing" if kind == "claimed" else ENDS.get(kind, order.state)
     if kind in FREES or (kind == "compensation_requested" and order.state not in ("processing",)):
         state = "pending"
+    if detail.get("resubmits"):
+        state = "pending"
     if detail.get("goes_on") and kind.startswith(("step_skipped", "settled")):
         state = "pending"
     goal = "compensate" if kind == "compensation_requested" else order.goal
@@ -96,6 +99,8 @@ def after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[st
         if not detail.get("counts"):  # otherwise the supervisor counts it as a time-out
             is_now = "compensating" if is_now == "compensating" else "not_started"
         is_now = "awaiting" if detail.get("parked_until") else is_now
+    elif kind in ("paid_again", "corrected") and detail.get("reversed_first"):
+        is_now = "compensating"
     elif kind == "resubmitted":
         is_left = goal == "compensate" and is_now == "failed"
         is_now = "compensating" if is_left or detail.get("reversed_first") else "not_started"

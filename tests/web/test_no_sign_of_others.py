@@ -19,7 +19,11 @@ from tests.web.test_deny_by_default import views
 
 pytestmark = pytest.mark.django_db
 
-BODIES = {"api:order-payment": {"payment_method": "card_ok"}, "api:order-compensate": {"reason": "asked for"}}
+BODIES = {
+    "api:order-payment": {"payment_method": "card_ok"},
+    "api:order-corrections": {"changes": {}},
+    "api:order-compensate": {"reason": "asked for"},
+}
 VALUES = re.compile(r"'[^']*'|\b\d+\b")
 
 

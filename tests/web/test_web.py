@@ -137,6 +137,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         "follow_order",
         "cancel_order",
         "pay_for_order",
+        "correct_order",
         "list_order_events",
         "list_messages",
         "delete_message",

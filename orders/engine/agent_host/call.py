@@ -18,6 +18,7 @@ from orders.engine.agent_host.statistics import CallStats
 from orders.engine.agent_host.storable import (
     LONGEST_MESSAGE,
     IncompleteResult,
+    fault_body,
     make_storable,
     pending_text,
     result_text,
@@ -141,8 +142,7 @@ class Call:
                 self._count()  # it answered
                 if late_result := await self._find_result(request, fault):
                     return self._ended(*late_result)
-                error = {"code": fault.code, "message": fault.message}
-                return self._ended(_outcome(fault), json.dumps(error))
+                return self._ended(_outcome(fault), json.dumps(fault_body(fault)))
             else:
                 self._stats.record(seconds=time.monotonic() - began, outcome=CallOutcome.OK)
                 self._count()

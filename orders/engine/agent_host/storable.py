@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from orders.engine.contracts import Pending
-from orders.engine.errors import Fault, Transient, Unresolved
+from orders.engine.errors import Fault, Refused, Transient, Unresolved
 from orders.engine.results import find_gaps, say_gaps
 from orders.engine.runtime.text import keepable, short_code, strict_json
 
 LONGEST_MESSAGE = 2_000
 """Characters of a fault's message that are kept."""
+LONGEST_FAULT_DETAIL = 4_000
+"""Characters of what a fault says beside its message, as JSON."""
 LONGEST_EXCHANGE = 12_000
 """Characters of what was sent and answered in a call that failed, as JSON."""
 SHORT_EXCHANGE = 1_000
@@ -36,11 +38,13 @@ class IncompleteResult(Unresolved):
 
 
 def make_storable(fault: Fault) -> None:
-    """Bounds and cleans a fault's code and message, and the wait that it asks for."""
+    """Bounds and cleans a fault's code, message and detail, and the wait that it asks for."""
     fault.code = short_code(safe_text(fault.code))
     message = safe_text(fault.message)
     fault.message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
     fault.exchange = _exchange(fault.exchange, LONGEST_EXCHANGE)
+    if isinstance(fault, Refused):
+        fault.detail = _fault_detail(fault.detail)
     if isinstance(fault, Transient):
         fault.retry_after = _wait(fault.retry_after)
 
@@ -55,6 +59,17 @@ def _exchange(exchange: Mapping[str, Any] | None, longest: int) -> Mapping[str, 
         return exchange if len(strict_json(exchange)) <= longest else None
     except (TypeError, ValueError):
         return None
+
+
+def _fault_detail(detail: object) -> Mapping[str, Any] | None:
+    """What a refusal says beside its message; None if that is no object, cannot be stored, or is too long."""
+    return _exchange(detail, LONGEST_FAULT_DETAIL) if isinstance(detail, Mapping) else None
+
+
+def fault_body(fault: Fault) -> dict[str, Any]:
+    """A fault as a reply says it."""
+    detail = fault.detail if isinstance(fault, Refused) else None
+    return {"code": fault.code, "message": fault.message, **({"detail": detail} if detail else {})}
 
 
 def _wait(wait: object) -> float | None:

@@ -165,7 +165,10 @@ class OrderRecord:
     def _tell_declined(self, name: str, error: Mapping[str, Any], until: datetime) -> None:
         """Tells the application that a step waits for the customer, unless the order is being compensated anyway."""
         if self.row.goal == Goal.COMPLETE:
-            body = {"step": name, **{part: error[part] for part in ("code", "message") if part in error}}
+            body = {
+                "step": name,
+                **{part: error[part] for part in ("code", "message", "detail") if part in error},
+            }
             word = self._workflow.step_of(name).declined_as
             moment = until.astimezone(UTC).isoformat().replace("+00:00", "Z")  # as the API writes times
             self._tell(StatusKind.DECLINED, word=word, **body, waiting_until=moment)

@@ -66,11 +66,12 @@ def rewrite_requests(edits: Sequence[NewRequest]) -> None:
 
 
 def reverse_first(edits: Sequence[NewRequest]) -> None:
-    """Has each of these failed steps ask for something else once nothing of its present generation stands.
+    """Has each of these steps ask for something else once nothing of its present generation stands.
 
     A resubmission then sends its compensation first, with the request that it has, and no reply to an earlier try
-    counts any more. Raises `StateConflict` if a step is no longer as it was read: failed, and its outcome unknown, or
-    already to be reversed.
+    counts any more. One that was completed is then failed, of unknown outcome, and its result is gone: nothing may
+    build on it any more. Raises `StateConflict` if a step is no longer as it was read: failed, and its outcome unknown,
+    completed, or already to be reversed.
     """
     if not edits:
         return
@@ -87,13 +88,19 @@ def reverse_first(edits: Sequence[NewRequest]) -> None:
         """
         UPDATE orders_stepstate AS s
            SET next_request = v.request,
+               state = CASE s.state WHEN 'completed' THEN 'failed' ELSE s.state END,
+               outcome = CASE s.state WHEN 'completed' THEN 'unknown' ELSE s.outcome END,
+               result = CASE s.state WHEN 'completed' THEN NULL ELSE s.result END,
+               completed_at = CASE s.state WHEN 'completed' THEN NULL ELSE s.completed_at END,
+               settles_at = CASE s.state WHEN 'completed' THEN NULL ELSE s.settles_at END,
                answered = CASE WHEN s.next_request IS NULL THEN s.attempt ELSE s.answered END
           FROM json_to_recordset(%s::json)
             AS v(id bigint, attempt int, state text, request jsonb)
          WHERE s.id = v.id
            AND s.id = ANY(%s::bigint[])
            AND s.attempt = v.attempt AND s.state = v.state
-           AND (s.next_request IS NOT NULL OR s.state = 'failed' AND s.outcome = 'unknown')
+           AND (s.next_request IS NOT NULL OR s.state = 'completed'
+                OR s.state = 'failed' AND s.outcome = 'unknown')
         """,
         [recordset(rows), [row["id"] for row in rows]],
     )

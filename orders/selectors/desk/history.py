@@ -130,7 +130,10 @@ class _Order:
                 self.held.add(event.step)
             case EventKind.PAUSED | EventKind.RESUMED:
                 self.paused = event.kind == EventKind.PAUSED
-            case EventKind.PAID_AGAIN | EventKind.HURRIED:
+            case EventKind.PAID_AGAIN | EventKind.CORRECTED:
+                self.stopped = self.stopped and not event.detail.get("resubmits")
+                self.waits.pop(event.step, None)
+            case EventKind.HURRIED:
                 self.waits.pop(event.step, None)
             case EventKind.STEP_SKIPPED | EventKind.SETTLED_DONE | EventKind.SETTLED_COMPENSATED:
                 self.stopped = self.stopped and not event.detail.get("goes_on")

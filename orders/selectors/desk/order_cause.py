@@ -13,7 +13,9 @@ MOST_READ = 500
 """The closed alerts of a cause that are read, the newest."""
 EDITED_AND_RESUBMITTED = "edited and resubmitted"
 """How the alert of an order is resolved that was corrected before it was tried again."""
-ACTS = ("resubmitted", EDITED_AND_RESUBMITTED, "edited", "skipped", "settled", "paid again")
+CORRECTED = "corrected by the customer"
+"""How the alert of an order is resolved whose customer corrected it and had it tried again."""
+ACTS = ("resubmitted", EDITED_AND_RESUBMITTED, "edited", "skipped", "settled", "paid again", CORRECTED)
 """The resolutions by which an order goes on. One that was cancelled was not fixed."""
 
 _LAST = """

@@ -117,7 +117,7 @@ class _Lane:
             self._wait_until(event.at)
             self._end(event.at, outcome)
             self._wait_after(event, outcome)
-        elif event.kind in (EventKind.RESUBMITTED, EventKind.PAID_AGAIN):
+        elif event.kind in (EventKind.RESUBMITTED, EventKind.PAID_AGAIN, EventKind.CORRECTED):
             self._wait_until(event.at)
             self.waits_from = event.at
         elif event.kind in (EventKind.STEP_SKIPPED, EventKind.WAIT_ENDED):

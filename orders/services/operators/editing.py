@@ -18,6 +18,7 @@ from orders.engine.rows import ProcessRow, StepRow
 from orders.selectors.desk.order_cause import EDITED_AND_RESUBMITTED
 from orders.services.act_results import Result
 from orders.services.audit import Actor
+from orders.services.edited_orders import read_stored, write
 from orders.services.operators.acts import (
     Values,
     act_on,
@@ -28,7 +29,7 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
-from orders.services.operators.order_editing import GOES_ON, NotEditableError, read_stored, try_again, write
+from orders.services.operators.order_editing import GOES_ON, NotEditableError, try_again
 from orders.services.order_changes import resubmit_order
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 

@@ -15,7 +15,6 @@ from orders.business.order_edits import (
     OrderEdit,
     ReversalNeededError,
     StoredOrder,
-    StoredStep,
     UnreadableDataError,
     plan_edit,
 )
@@ -23,13 +22,12 @@ from orders.engine import state_store
 from orders.engine.branches import is_item
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import ProcessRow, StepRow
-from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
-from orders.models import Order, OrderProcess, StepState
+from orders.models import OrderProcess
 from orders.selectors.desk.order_cause import EDITED_AND_RESUBMITTED
 from orders.services.act_results import Result
 from orders.services.audit import Actor
-from orders.services.edited_orders import write_edit
+from orders.services.edited_orders import begin_anew, read_stored, write
 from orders.services.operators.acts import Values, act_on, add_event, already, done, refused
 from orders.services.order_changes import resubmit_order
 from orders.services.order_lock import NoSuchOrderError, release_order, reset_step, reversal_detail
@@ -150,35 +148,6 @@ def apply(row: ProcessRow, steps: Sequence[StepRow], edit: OrderEdit, *, actor: 
     return done(" ".join(filter(None, [*sentences, *reversal_sentences(edit), *staying_sentences(edit)])))
 
 
-def write(order_id: UUID, steps: Sequence[StepRow], edit: OrderEdit) -> None:
-    """Stores what an edit changes of an order and of its steps."""
-    rows = {step.name: step for step in steps}
-    new: dict[bool, list[state_store.NewRequest]] = {True: [], False: []}
-    for step in edit.following:
-        request = state_store.NewRequest(rows[step.step], step.after, step.awaits_until)
-        new[step.is_reversed_first].append(request)
-    state_store.rewrite_requests(new[False])
-    state_store.reverse_first(new[True])
-    write_edit(order_id, edit)
-
-
-def read_stored(order_id: UUID, workflow: str, version: int) -> StoredOrder | None:
-    """Reads what an edit starts from; None if the order has no data."""
-    order = Order.objects.filter(pk=order_id).values("data", "placed_at").first()
-    if order is None or not order["data"]:
-        return None
-    rows = StepState.objects.filter(process_id=order_id).order_by("position", "id")
-    return StoredOrder(
-        workflow=workflow,
-        version=version,
-        data=order["data"],
-        placed_at=order["placed_at"],
-        steps=[StoredStep(*columns) for columns in rows.values_list(*StoredStep._fields)],
-        results=state_store.facts_of([order_id])[order_id].results,
-        read_at=database_now(),
-    )
-
-
 def _process_of(order_id: UUID) -> OrderProcess:
     process = OrderProcess.objects.filter(pk=order_id).first()
     if process is None:
@@ -227,7 +196,7 @@ def _continue(row: ProcessRow, edit: OrderEdit, actor: Actor, reason: str) -> st
 
 def try_again(row: ProcessRow, failed: Sequence[StepRow], actor: Actor) -> None:
     """Has failed steps of an order that is not in Error tried again, each with a new key if it was refused."""
-    resets = [_begin_anew(reset_step(step, row.goal)) for step in failed]
+    resets = [begin_anew(reset_step(step, row.goal)) for step in failed]
     forgiven = sum(step.failure_count + step.compensation_failure_count for step in failed)
     state_store.write_steps(
         [StepWrite(reset, step.attempt) for reset, step in zip(resets, failed, strict=True)]
@@ -237,8 +206,3 @@ def try_again(row: ProcessRow, failed: Sequence[StepRow], actor: Actor) -> None:
         by=actor.name,
         resolution=EDITED_AND_RESUBMITTED,
     )
-
-
-def _begin_anew(step: StepRow) -> StepRow:
-    """A step that is ready to be tried again. One that is reversed first keeps when it was sent, and why it failed."""
-    return step if step.is_reversed_first else step._replace(error=None, sent_at=None)

@@ -2,11 +2,14 @@
 
 from datetime import datetime
 
+from orders.agents.answers import decline_if
 from orders.agents.listing import list_effects
 from orders.agents.rehearsing import rehearse
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import EffectPage, Finding, Json, Request
+from orders.engine.errors import Refused
 from orders.engine.rehearsals import Rehearsal
+from orders.shop.agents.codes import NOT_SERVED
 
 
 class Carrier:
@@ -21,7 +24,7 @@ class Carrier:
         self._remote = Remote(url, timeout=self.call_timeout)
 
     async def perform(self, request: Request) -> Json:
-        """Creates the shipment. Raises `Refused` if the carrier does not deliver to the address."""
+        """Creates the shipment. Raises `Declined` if the carrier does not deliver to the address."""
         if request.operation != "create":
             raise unknown_operation(request)
         body = {
@@ -29,7 +32,10 @@ class Carrier:
             "ship_to": request.data["ship_to"],
             "lines": request.data["lines"],
         }
-        return await self._remote.post("create", key=request.key, body=body)
+        try:
+            return await self._remote.post("create", key=request.key, body=body)
+        except Refused as refusal:
+            raise decline_if(refusal, NOT_SERVED) from refusal
 
     async def compensate(self, request: Request) -> Json:
         """Cancels the shipment, or makes sure that it can no longer be created."""

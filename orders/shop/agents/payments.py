@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Any
 
+from orders.agents.answers import decline_if
 from orders.agents.listing import list_effects
 from orders.agents.rehearsing import rehearse
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import EffectPage, Finding, Json, Request
-from orders.engine.errors import Declined, Refused
+from orders.engine.errors import Refused
 from orders.engine.rehearsals import Rehearsal
 
 REVERSALS = {"authorise": "void", "capture": "refund"}
@@ -31,11 +32,7 @@ class Payments:
             try:
                 return await self._post("authorise", request, **request.data)
             except Refused as refusal:
-                if refusal.code == "unknown_payment_method":
-                    raise Declined(
-                        refusal.code, refusal.message
-                    ) from refusal  # the customer can name another one
-                raise
+                raise decline_if(refusal, "unknown_payment_method") from refusal  # she can name another one
         if request.operation == "capture":
             authorisation = _authorisation(request.results.get("authorise-payment") or {})
             if not authorisation:

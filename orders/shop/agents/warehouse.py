@@ -2,11 +2,14 @@
 
 from datetime import datetime
 
+from orders.agents.answers import decline_if
 from orders.agents.listing import list_effects
 from orders.agents.rehearsing import rehearse
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import EffectPage, Finding, Json, Request
+from orders.engine.errors import Refused
 from orders.engine.rehearsals import Rehearsal
+from orders.shop.agents.codes import SOLD_OUT
 
 
 class Warehouse:
@@ -21,11 +24,14 @@ class Warehouse:
         self._remote = Remote(url, timeout=self.call_timeout)
 
     async def perform(self, request: Request) -> Json:
-        """Reserves the order's lines. Raises `Refused` if there is not enough stock."""
+        """Reserves the order's lines. Raises `Declined` if there is not enough stock."""
         if request.operation != "reserve":
             raise unknown_operation(request)
         body = {"order_id": str(request.order_id), "lines": request.data["lines"]}
-        return await self._remote.post("reserve", key=request.key, body=body)
+        try:
+            return await self._remote.post("reserve", key=request.key, body=body)
+        except Refused as refusal:
+            raise decline_if(refusal, SOLD_OUT) from refusal
 
     async def compensate(self, request: Request) -> Json:
         """Releases the reservation, or makes sure that it can no longer be made."""

@@ -29,7 +29,9 @@ def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
     except NoSuchOrderError:
         messages.info(request, _("There’s nothing to pay: this order isn’t waiting for a payment."))
         return redirect(visit.url)
-    if result.status is ResultStatus.REFUSED:
+    if result.cause is not None:
+        messages.warning(request, _("We can’t try another payment just now. Please try again in a moment."))
+    elif result.status is ResultStatus.REFUSED:
         messages.warning(request, _("It was too late to pay: the order had been cancelled."))
     elif result.status is ResultStatus.ALREADY:
         messages.info(request, _("There’s nothing to pay: this order isn’t waiting for a payment."))

@@ -27,6 +27,7 @@ from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
 from orders.wording.customers.charges import charge_words, is_returned
+from orders.wording.customers.refusals import refusal_sentences, unresolved_reason, with_refusal
 from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import (
     TONES,
@@ -91,7 +92,7 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
     """What to say about an order. `usual` is how many seconds such an order usually takes, if that is known."""
     order, occurrences = tracked.order, tracked.occurrences
     situation = situation_of(order, occurrences)
-    words = words_for(situation, order)
+    words = with_refusal(words_for(situation, order), order, situation)
     sentences = _sentences(tracked, situation, locale)
     late_at = None if situation in QUIET_WHEN_LATE else _late_at(tracked)
     is_late = late_at is not None and now > late_at
@@ -132,14 +133,15 @@ def _late_at(tracked: TrackedOrder) -> datetime | None:
 def _begun(tracked: TrackedOrder) -> datetime:
     """Since when it has been worked on. That begins anew when the customer changes something, and when the order is
     cancelled."""
-    begins = (EventKind.PAID_AGAIN, EventKind.COMPENSATION_REQUESTED)
+    begins = (EventKind.PAID_AGAIN, EventKind.CORRECTED, EventKind.COMPENSATION_REQUESTED)
     changes = [event.at for (kind, _), event in tracked.occurrences.items() if kind in begins]
     return max([tracked.order.placed_at, *changes])
 
 
 def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> list[str]:
     order, occurrences = tracked.order, tracked.occurrences
-    own, sentence = customer_words(order.workflow), words_for(situation, order).sentence
+    own = customer_words(order.workflow)
+    sentence = with_refusal(words_for(situation, order), order, situation).sentence
     before: list[str] = []
     match situation:
         case Situation.RETRYING:
@@ -153,11 +155,9 @@ def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> l
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
             sentence = own.complete_in_part
         case Situation.DECLINED:
-            declined = declined_step(order)
-            if declined and (EventKind.PAID_AGAIN, declined.name) in occurrences:
-                sentence = own.declined_again
+            return refusal_sentences(order, occurrences, sentence)
         case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
-            before = [say(_reason(occurrences, own), order)]
+            before = [say(_reason(order, occurrences, own), order)]
             if charge := charge_words(order):
                 is_over = situation is Situation.CANCELLED or is_returned(order)
                 before.append(say_amount(charge.result if is_over else charge.promise, order, locale=locale))
@@ -175,10 +175,12 @@ def _wait_words(order: CustomerOrder, own: CustomerWords) -> Words:
     return own.waits.get(declared_name(step.name), GENERAL_WAITS[step.awaits or WaitKind.ANSWER])
 
 
-def _reason(occurrences: Occurrences, own: CustomerWords) -> Words:
+def _reason(order: CustomerOrder, occurrences: Occurrences, own: CustomerWords) -> Words:
     """Says why the order is cancelled."""
     request = occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
     why = request.detail.get("why") if request else None
+    if why == Reason.CUSTOMER_DID_NOT_RESOLVE and (unresolved := unresolved_reason(order)):
+        return unresolved
     reasons = {**GENERAL_REASONS, **own.reasons}
     return next(
         (words for reason, words in reasons.items() if reason == why), reasons[Reason.OPERATOR_REQUESTED]

@@ -10,6 +10,7 @@ from orders.selectors import order_waits
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus, WaitingFor
+from orders.wording.customers.refusals import with_refusal
 from orders.wording.customers.saying import say
 
 TONES: Mapping[Situation, str] = {
@@ -26,6 +27,7 @@ TONES: Mapping[Situation, str] = {
     Situation.CANCEL_STUCK: "warn",
     Situation.CANCELLED: "idle",
 }
+CHANGES = (EventKind.PAID_AGAIN, EventKind.CORRECTED, EventKind.STEP_RENEWED)
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 
 
@@ -47,7 +49,7 @@ def listed_status(order: CustomerOrder) -> Status:
             situation = Situation.RETRYING
         elif order.state == ProcessState.PENDING and not any(step.attempts for step in order.steps):
             situation = Situation.RECEIVED
-    words = words_for(situation, order)
+    words = with_refusal(words_for(situation, order), order, situation)
     return Status(
         word=say(words.in_list or words.status, order), icon=words.icon or "", tone=TONES[situation]
     )
@@ -147,7 +149,7 @@ def retried_steps(order: CustomerOrder, occurrences: Occurrences) -> Sequence[st
 
 def _is_retried(step: CustomerStep, occurrences: Occurrences) -> bool:
     # Attempts before something was changed no longer count.
-    changes = (occurrences.get((kind, step.name)) for kind in (EventKind.PAID_AGAIN, EventKind.STEP_RENEWED))
+    changes = (occurrences.get((kind, step.name)) for kind in CHANGES)
     attempts = step.attempts - max((change.attempt for change in changes if change), default=0)
     if step.state == StepStatus.NOT_STARTED:
         return attempts > 0

@@ -1,0 +1,65 @@
+"""Corrections of an order by its client: what was declined is changed, and tried again."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from orders.api.changes import change_of_order
+from orders.api.fields import Strict
+from orders.api.views import OrderChange
+from orders.business import registry
+from orders.selectors.customer_order import CustomerOrder
+
+
+class CorrectionIn(Strict):
+    """`changes` are the new values of fields that `correctable` of the order names, each of them whole. With none of
+    them, what waits is tried again as it is.
+
+    Of `lines`, send the `sku` and `quantity` of those that you want fewer of, and a quantity of 0 to leave one out. The
+    order's `total` follows, and is never more than it was.
+    """
+
+    changes = serializers.DictField()
+
+
+CORRECT_ORDER = change_of_order(
+    body=CorrectionIn,
+    operation_id="correct_order",
+    summary="Correct an order that waits for its customer",
+    description=(
+        "For an order that cannot go on, because a service refused what its customer can change. `correctable` "
+        "of the order says what was refused, why, and which fields can be changed; while `waiting_for` is `customer`, "
+        "its links have `corrections`. What was refused is tried again with what you change. If you do nothing until "
+        "`waiting_until`, the order is cancelled. Money that was reserved for another total is released first, so "
+        "nothing is charged twice."
+    ),
+)
+
+
+@extend_schema_view(post=extend_schema(**CORRECT_ORDER))
+class OrderCorrection(OrderChange):
+    """Corrects an order that waits for its customer."""
+
+    body = CorrectionIn
+
+    def read_changes(self, request: Request, order: CustomerOrder) -> tuple[dict[str, Any], frozenset[str]]:
+        changes = self.body.read(request.data)["changes"]
+        kind = registry.find_kind(order.workflow)
+        fields = order.correctable_fields
+        if kind is None or not fields:
+            return {}, frozenset()
+        if unknown := sorted(set(changes) - fields):
+            raise serializers.ValidationError(
+                {"changes": dict.fromkeys(unknown, "This cannot be changed now.")}
+            )
+        try:
+            return dict(kind.accept_changes(changes)), frozenset(changes)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({"changes": error.detail}) from error
+
+    def post(self, request: Request, order_id: UUID) -> Response:
+        return self.change(request, order_id, where="/changes")

@@ -1,0 +1,131 @@
+"""What the customer of an order may correct of it now, and how her history says it. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from orders.business import registry
+from orders.business.editing import customer_editable, customer_resubmits
+from orders.business.fields import Field, FieldType
+from orders.business.kinds import OrderKind
+from orders.business.reading import BadOrderError, read_object, read_text, read_whole
+from orders.engine.contracts import Json
+from orders.vocabulary import Goal, ProcessState, StepStatus, WaitingFor
+
+MOST_QUANTITY = 2**31 - 1
+LONGEST_SKU = 200
+SHOWN_OF_A_TOKEN = 4
+"""Letters at the end of a token that the history shows."""
+HIDDEN = "…"
+NO_ANSWER = frozenset({"timeout", "timed_out", "no_answer", "connection_lost"})
+"""The codes of a step that failed because its service did not answer."""
+
+
+class StepFacts(Protocol):
+    """A step, as far as it says what its customer may do."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def state(self) -> str:
+        """Its state."""
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        """What it failed with."""
+
+
+def open_steps(
+    workflow: str, version: int, *, goal: str, state: str, steps: Iterable[StepFacts]
+) -> dict[str, frozenset[str]]:
+    """The steps that wait for the customer, and the fields of the order that she may change for each.
+
+    Those of an order in Error that she may have resubmitted are among them, unless another step has failed, too.
+    """
+    if goal != Goal.COMPLETE:
+        return {}
+    failed = [step for step in steps if step.state == StepStatus.FAILED]
+    declined = [step for step in failed if is_declined(step.error)]
+    others = [step for step in failed if not is_declined(step.error)]
+    is_hers = state == ProcessState.ERROR and all(is_resubmitted(workflow, version, step) for step in others)
+    return {
+        step.name: customer_editable(workflow, version, step.name)
+        for step in (*declined, *(others if is_hers else ()))
+    }
+
+
+def is_resubmitted(workflow: str, version: int, step: StepFacts) -> bool:
+    """Whether the customer may have a failed step tried again, because its service did not answer."""
+    code = (step.error or {}).get("code")
+    return code in NO_ANSWER and customer_resubmits(workflow, version, step.name)
+
+
+def is_declined(error: object) -> bool:
+    """Whether the customer can resolve what a step failed with."""
+    return isinstance(error, Mapping) and error.get("waits_for") == WaitingFor.CUSTOMER
+
+
+def customer_fields(workflow: str, names: Iterable[str]) -> list[Field]:
+    """The fields with these names, in the order in which the kind declares them."""
+    kind = registry.find_kind(workflow)
+    names = {*names}
+    return [field for field in (*kind.fields, *kind.customer_fields) if field.name in names] if kind else []
+
+
+def masked(kind: type[OrderKind], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of fields as an order's history says them: without what names a person, or could be paid with."""
+    fields = {field.name: field for field in (*kind.fields, *kind.customer_fields)}
+    personal = {*kind.personal, *kind.names}
+    return {name: _masked(value, name, fields.get(name), personal) for name, value in values.items()}
+
+
+def _masked(value: Any, path: str, field: Field | None, personal: set[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _masked(part, f"{path}.{name}", None, personal) for name, part in value.items()}
+    if path in personal:
+        return HIDDEN
+    if field is not None and field.type is FieldType.TOKEN and isinstance(value, str):
+        return f"{HIDDEN}{value[-SHOWN_OF_A_TOKEN:]}"
+    if field is not None and field.type is FieldType.EMAIL and isinstance(value, str):
+        return f"{HIDDEN}@{value.rpartition('@')[2]}"
+    return value
+
+
+def read_quantities(value: object, where: str = "lines") -> list[dict[str, Any]]:
+    """Reads how many are wanted of some lines of an order: `[{"sku": …, "quantity": 2}]`, and 0 of one that is left
+    out. Raises `BadOrderError`."""
+    if not isinstance(value, list) or not value:
+        raise BadOrderError(f"{where} must be a list of at least one line.", where=where)
+    quantities = [_quantity(line, f"{where}[{index}]") for index, line in enumerate(value)]
+    if len({line["sku"] for line in quantities}) < len(quantities):
+        raise BadOrderError(f"{where} must name each product once.", where=where)
+    return quantities
+
+
+def _quantity(value: object, where: str) -> dict[str, Any]:
+    line = read_object(value, where)
+    return {
+        "sku": read_text(line.get("sku"), f"{where}.sku", LONGEST_SKU),
+        "quantity": read_whole(line.get("quantity"), f"{where}.quantity", 0, MOST_QUANTITY),
+    }
+
+
+def fewer_lines(lines: Sequence[Json], quantities: Sequence[Json], where: str = "lines") -> list[Json]:
+    """The lines of an order with these quantities, which `read_quantities` has read; the other lines stay as they are.
+
+    Raises `BadOrderError` if more is wanted than was ordered, something else, or nothing.
+    """
+    ordered = {line["sku"]: line["quantity"] for line in lines}
+    new = {line["sku"]: line["quantity"] for line in quantities}
+    for index, (sku, quantity) in enumerate(new.items()):
+        if quantity > ordered.get(sku, 0):
+            raise BadOrderError(
+                f"{where}[{index}].quantity must be at most {ordered.get(sku, 0)}, as many as were ordered.",
+                where=f"{where}[{index}].quantity",
+            )
+    changed = [{**line, "quantity": new.get(line["sku"], line["quantity"])} for line in lines]
+    remaining: list[Json] = [line for line in changed if line["quantity"]]
+    if not remaining:
+        raise BadOrderError(f"{where} must leave something. Otherwise, cancel the order.", where=where)
+    return remaining

@@ -1,0 +1,90 @@
+"""The form with which a customer corrects a field of her order, built from the field's type."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from orders.business import Field, FieldType
+from orders.fields import countries
+from orders.fields.validators import validate_email, validate_no_web_address, validate_one_line
+from orders.selectors.customer_order import CustomerLine
+
+LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
+NEEDED = _("Please fill this in.")
+
+
+class CorrectionForm(forms.Form):
+    """An input for each part of a field, filled in with what the order has now. Of lines, one for each line."""
+
+    def __init__(
+        self, field: Field, value: Any, lines: Sequence[CustomerLine], data: QueryDict | None = None
+    ) -> None:
+        super().__init__(data, label_suffix="", auto_id="correct-%s")
+        self._field = field
+        if field.type is FieldType.LINES:
+            for line in lines:
+                self.fields[f"{field.name}.{line.sku}"] = _quantity(line)
+            return
+        for part in field.parts or (field,):
+            present = value.get(part.name) if field.parts and isinstance(value, Mapping) else value
+            self.fields[part.name] = _input(part, present if isinstance(present, str | int) else "")
+
+    def value(self) -> Any:
+        """The field's new value, once the form is valid."""
+        if self._field.type is FieldType.LINES:
+            start = len(self._field.name) + 1
+            return [{"sku": name[start:], "quantity": number} for name, number in self.cleaned_data.items()]
+        return dict(self.cleaned_data) if self._field.parts else self.cleaned_data[self._field.name]
+
+    def show_refusal(self, where: str) -> None:
+        """Says at an input that its value cannot be taken; above the form if it is none's."""
+        part = where.removeprefix(f"{self._field.name}.")
+        self.add_error(
+            part if part in self.fields else None,
+            gettext("We can’t take this. Please check what you entered."),
+        )
+
+    def hidden(self) -> list[str]:
+        """The inputs as they were filled in, for the page that asks whether that is meant."""
+        return [field.as_hidden() for field in self]
+
+
+def _quantity(line: CustomerLine) -> forms.Field:
+    most = _("Enter at most %(limit_value)d, as many as you ordered.")
+    return forms.IntegerField(
+        label=line.title,
+        min_value=0,
+        max_value=line.quantity,
+        initial=line.quantity,
+        widget=forms.NumberInput(attrs={"class": "input", "inputmode": "numeric"}),
+        error_messages={
+            "required": _("Enter how many you want, or 0."),
+            "invalid": _("Enter a whole number."),
+            "min_value": _("Enter 0 or more."),
+            "max_value": most,
+        },
+    )
+
+
+def _input(part: Field, value: str | int) -> forms.Field:
+    attributes = {"class": "input"} | ({"autocomplete": part.autocomplete} if part.autocomplete else {})
+    shared: dict[str, Any] = {
+        "label": part.customer_label or part.label,
+        "initial": value,
+        "error_messages": {"required": NEEDED},
+    }
+    if part.type is FieldType.COUNTRY:
+        return forms.ChoiceField(choices=countries.choices, widget=forms.Select(attrs=attributes), **shared)
+    if part.type is FieldType.NUMBER:
+        return forms.IntegerField(widget=forms.NumberInput(attrs=attributes), **shared)
+    check = [validate_email] if part.type is FieldType.EMAIL else [validate_one_line, validate_no_web_address]
+    return forms.CharField(
+        max_length=LONGEST.get(part.type, 200),
+        validators=check,
+        widget=forms.TextInput(attrs=attributes),
+        **shared,
+    )

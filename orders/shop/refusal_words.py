@@ -1,0 +1,105 @@
+"""What the shop's customers read when a poster has sold out, an address is not served or a card is declined."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from orders.business import OrderedLine, RefusalWords
+from orders.shop.agents.codes import NOT_SERVED, SOLD_OUT
+from orders.shop.fulfilment import PAYMENT
+
+
+def explain_shortage(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) -> Sequence[str]:
+    """Says of which posters there are not enough, and how many there are. The detail may be anything."""
+    stock = dict(filter(None, map(_stock, _items(detail.get("lines")))))
+    return [
+        _shortage(line, stock[line.sku])
+        for line in lines
+        if line.quantity > stock.get(line.sku, line.quantity)
+    ]
+
+
+def _items(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _stock(item: object) -> tuple[str, int] | None:
+    """A product and how many are left, as the warehouse says it."""
+    if not isinstance(item, Mapping):
+        return None
+    sku, number = item.get("sku"), item.get("left")
+    return (sku, max(number, 0)) if isinstance(sku, str) and isinstance(number, int) else None
+
+
+def _shortage(line: OrderedLine, number: int) -> str:
+    if not number:
+        return gettext("“{title}” has sold out.").format(title=line.title)
+    words = ngettext(
+        "Only {left} of “{title}” is left, and you ordered {ordered}.",
+        "Only {left} of “{title}” are left, and you ordered {ordered}.",
+        number,
+    )
+    return words.format(left=number, title=line.title, ordered=line.quantity)
+
+
+def explain_country(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) -> Sequence[str]:
+    """Says to which country the carrier does not deliver. The detail may be anything."""
+    from orders.fields import countries  # noqa: PLC0415 - the roles need no names of countries
+
+    code = detail.get("country")
+    if not isinstance(code, str):
+        return []
+    return [gettext("Our carrier doesn’t deliver to {country}.").format(country=countries.name(code))]
+
+
+REFUSALS: Mapping[str, RefusalWords] = {
+    PAYMENT: RefusalWords(
+        in_list=_("Waiting for your payment"),
+        headline=_("Your card was declined."),
+        sentence=_("Nothing has been charged. Choose another way to pay, and we’ll go on with your order."),
+        again=_(
+            "This payment was declined too, and nothing has been charged. Choose another way to pay, and we’ll go on"
+            " with your order."
+        ),
+        reason=_("Your card was declined, and we didn’t get another payment in time."),
+        icon="card",
+    ),
+    SOLD_OUT: RefusalWords(
+        headline=_("We don’t have enough posters for your order."),
+        explain=explain_shortage,
+        sentence=_("Nothing has been charged. You can change what you ordered, or cancel the order."),
+        again=_(
+            "We still don’t have enough, and nothing has been charged. You can change what you ordered, or cancel the"
+            " order."
+        ),
+        reason=_("We didn’t have enough posters for your order, and we’re sorry."),
+    ),
+    NOT_SERVED: RefusalWords(
+        headline=_("We can’t send your order to this address."),
+        explain=explain_country,
+        sentence=_(
+            "Nothing has been charged, and we’re keeping your posters for you. Give us another address, or cancel the"
+            " order."
+        ),
+        again=_(
+            "We can’t send it to the new address either, and nothing has been charged. Give us another one, or cancel"
+            " the order."
+        ),
+        reason=_("Our carrier doesn’t deliver to your address, and we didn’t get another one in time."),
+    ),
+}
+"""The words by code, or by step."""
+
+UNANSWERED: Mapping[str, RefusalWords] = {
+    PAYMENT: RefusalWords(
+        in_list=_("Waiting for your bank"),
+        headline=_("Your bank isn’t answering."),
+        sentence=_(
+            "We’ve asked several times, and our team knows about it. You can wait, or choose another way to pay. Then"
+            " we first release whatever was reserved on the first card, so you won’t be charged twice."
+        ),
+        icon="card",
+    ),
+}

@@ -1,0 +1,83 @@
+"""What is said of a step that its service declined, or that got no answer, and that its customer can resolve."""
+
+from dataclasses import replace
+
+from orders.business.editing import customer_words
+from orders.business.refusals import RefusalWords
+from orders.business.words import DECLINED_AGAIN, Situation, SituationWords, Words
+from orders.engine.branches import declared_name
+from orders.selectors import order_waits
+from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from orders.selectors.tracked_orders import Occurrences
+from orders.vocabulary import EventKind, StepStatus
+from orders.wording.customers.saying import say
+
+NONE = RefusalWords()
+
+
+def with_refusal(words: SituationWords, order: CustomerOrder, situation: Situation) -> SituationWords:
+    """The words of a situation, as the kind says them of the step that waits for its customer."""
+    own = refusal_words(order, situation)
+    return replace(
+        words,
+        in_list=words.in_list if own.in_list is None else own.in_list,
+        headline=words.headline if own.headline is None else own.headline,
+        sentence=words.sentence if own.sentence is None else own.sentence,
+        icon=words.icon if own.icon is None else own.icon,
+    )
+
+
+def refusal_words(order: CustomerOrder, situation: Situation) -> RefusalWords:
+    """What the kind says of the step that waits for its customer, or that she may have resubmitted; nothing if there is
+    no such step, or the kind says nothing of it."""
+    own = customer_words(order.workflow)
+    step = resolvable_step(order, situation)
+    if step is None:
+        return NONE
+    if situation is Situation.STOPPED:
+        return own.unanswered.get(declared_name(step.name), NONE)
+    return _words_for(order, step)
+
+
+def refusal_sentences(order: CustomerOrder, occurrences: Occurrences, sentence: Words | None) -> list[str]:
+    """What is said of the step that was declined; `sentence` if the kind has no words for it."""
+    step = _declined(order)
+    if step is None:
+        return [say(sentence, order)] if sentence else []
+    own = _words_for(order, step)
+    if any((kind, step.name) in occurrences for kind in (EventKind.PAID_AGAIN, EventKind.CORRECTED)):
+        general = customer_words(order.workflow).declined_again if own is NONE else DECLINED_AGAIN
+        sentence = general if own.again is None else own.again
+    return [*_explained(order, step, own), *([say(sentence, order)] if sentence else [])]
+
+
+def unresolved_reason(order: CustomerOrder) -> Words | None:
+    """Why an order was cancelled whose customer did not resolve what was declined; None if the kind has no words."""
+    step = _declined(order)
+    return None if step is None else _words_for(order, step).reason
+
+
+def resolvable_step(order: CustomerOrder, situation: Situation) -> CustomerStep | None:
+    """The step that waits for its customer; of an order in Error, the one that she may have tried again."""
+    if situation is Situation.STOPPED:
+        hers = {step.step for step in order.correctable if not order_waits.is_declined(step.error)}
+        return next((step for step in order.steps if step.name in hers), None)
+    return _declined(order) if situation is Situation.DECLINED else None
+
+
+def _declined(order: CustomerOrder) -> CustomerStep | None:
+    waiting = (step for step in order.steps if step.state == StepStatus.FAILED)
+    return next((step for step in waiting if order_waits.is_declined(step.error)), None)
+
+
+def _words_for(order: CustomerOrder, step: CustomerStep) -> RefusalWords:
+    refusals = customer_words(order.workflow).refusals
+    code = (step.error or {}).get("code", "")
+    return refusals.get(code) or refusals.get(declared_name(step.name)) or NONE
+
+
+def _explained(order: CustomerOrder, step: CustomerStep, own: RefusalWords) -> list[str]:
+    detail = (step.error or {}).get("detail")
+    if own.explain is None or not detail:
+        return []
+    return [str(words) for words in own.explain(detail, order.lines)]

@@ -1,0 +1,146 @@
+"""The order's page says what was declined and what its customer can do, and the forms do it."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from orders.models import Event, Order, OrderProcess
+from tests.services.edited_orders import DATA, GOUDA, a_placed_order
+from tests.services.test_corrections import FEWER, not_served, sold_out, unanswered, waits
+from tests.support.factories import ahead, step_of
+from tests.support.order_bodies import DELFT
+from tests.web.shopping import guest_page
+
+pytestmark = pytest.mark.django_db
+
+LEFT = {"lines": [{"sku": "tidal-lines", "left": 1}, {"sku": "first-sun", "left": 0}]}
+SHORT = {"lines.tidal-lines": "1", "lines.first-sun": "0"}
+
+
+def words(response: Any) -> str:
+    return html.unescape(" ".join(re.sub(r"<[^>]*>", " ", response.content.decode()).split()))
+
+
+def page(client: Client, order: OrderProcess, end: str = "") -> str:
+    return words(client.get(f"{guest_page(order)}{end}"))
+
+
+def send(client: Client, order: OrderProcess, field: str, **values: Any) -> Any:
+    return client.post(f"{guest_page(order)}correct/{field}/", values)
+
+
+def test_what_has_sold_out_and_how_many_are_left_is_said(client: Client) -> None:
+    order = a_placed_order({"reserve-stock": waits("sold_out", detail=LEFT)}, not_before=ahead(3_600))
+    text = page(client, order)
+    for sentence in (
+        "We don’t have enough posters for your order.",
+        "Only 1 of “Tidal Lines” is left, and you ordered 2.",
+        "“First Sun” has sold out.",
+        "Change what you ordered",
+        "Your time for this runs out",
+        "Cancel the order",
+    ):
+        assert sentence in text
+    for other in ("Pay another way", "Give another address", "alerted our team"):
+        assert other not in text
+
+
+@pytest.mark.parametrize("detail", [{"lines": 7}, {"lines": [7, {"sku": 7}]}, {"left": 1}, {}])
+def test_a_detail_of_any_form_says_no_more_than_it_does(client: Client, detail: Any) -> None:
+    order = a_placed_order({"reserve-stock": waits("sold_out", detail=detail)}, not_before=ahead(60))
+    assert "We don’t have enough posters" in page(client, order)
+
+
+def test_an_address_that_is_not_served_is_said_with_its_country(client: Client) -> None:
+    order = a_placed_order(
+        {"create-shipment": waits("address_not_served", detail={"country": "IS"})}, not_before=ahead(60)
+    )
+    text = page(client, order)
+    assert "We can’t send your order to this address. Our carrier doesn’t deliver to Iceland." in text
+    assert "Give another address" in text
+
+
+def test_a_silent_bank_is_said_and_another_card_is_offered(client: Client) -> None:
+    text = page(client, unanswered())
+    for sentence in ("Your bank isn’t answering.", "won’t be charged twice", "Pay another way", "Email "):
+        assert sentence in text
+    assert "Your time to pay" not in text
+
+
+def test_the_form_has_the_present_address_and_takes_another(client: Client) -> None:
+    order = not_served()
+    form = client.get(f"{guest_page(order)}correct/ship_to/").content.decode()
+    for part in ("name", "street", "city", "postal_code"):
+        assert f'value="{DELFT[part]}"' in form
+    assert '<option value="NL" selected>' in form
+    response = send(client, order, "ship_to", **GOUDA)
+    assert response.status_code == 302
+    assert step_of(order, "create-shipment").request["ship_to"] == GOUDA
+    assert "We’ve changed your order and are trying again" in page(client, order)
+
+
+@pytest.mark.parametrize("part", ["street", "country"])
+def test_an_address_that_lacks_something_is_asked_for_again(client: Client, part: str) -> None:
+    response = send(client, not_served(), "ship_to", **{**GOUDA, part: ""})
+    assert response.status_code == 422
+    assert "Please fill this in." in response.content.decode()
+    assert not Event.objects.exists()
+
+
+def test_the_new_total_is_shown_before_anything_is_changed(client: Client) -> None:
+    order = sold_out()
+    response = send(client, order, "lines", **SHORT)
+    assert "Your order will cost €39.00 instead of €127.00." in words(response)
+    assert not Event.objects.exists()
+    assert send(client, order, "lines", **SHORT, agreed="12700").status_code == 200, "that is not the total"
+    assert send(client, order, "lines", **SHORT, agreed="3900").status_code == 302
+    assert Order.objects.get().data["total"] == 3_900
+    assert [line["quantity"] for line in Order.objects.get().data["lines"]] == [FEWER[0]["quantity"]]
+
+
+@pytest.mark.parametrize("quantity", ["3", "-1", "x", ""])
+def test_a_quantity_that_was_not_ordered_is_asked_for_again(client: Client, quantity: str) -> None:
+    response = send(client, sold_out(), "lines", **{**SHORT, "lines.tidal-lines": quantity})
+    assert response.status_code == 422
+    assert not Event.objects.exists()
+
+
+def test_leaving_everything_out_is_no_correction(client: Client) -> None:
+    response = send(client, sold_out(), "lines", **{**SHORT, "lines.tidal-lines": "0"})
+    assert response.status_code == 422
+
+
+def test_sent_twice_it_counts_once(client: Client) -> None:
+    order = not_served()
+    for _ in range(2):
+        assert send(client, order, "ship_to", **GOUDA).status_code == 302
+    assert Event.objects.filter(kind="corrected").count() == 1
+    assert "There’s nothing to change in this order now." in page(client, order)
+
+
+@pytest.mark.parametrize("field", ["lines", "payment_method", "email", "nonsense"])
+def test_there_is_no_form_for_what_may_not_be_changed(client: Client, field: str) -> None:
+    order = not_served()
+    path = guest_page(order)
+    response = client.get(f"{path}correct/{field}/")
+    assert (response.status_code, response["Location"]) == (302, path)
+
+
+def test_an_order_that_nobody_corrected_in_time_says_why_it_was_cancelled(client: Client) -> None:
+    order = a_placed_order(
+        {"reserve-stock": waits("sold_out", detail=LEFT)}, goal="compensate", process_state="compensated"
+    )
+    Event.objects.create(
+        order_id=order.pk,
+        kind="compensation_requested",
+        actor_kind="scheduler",
+        actor_name="s",
+        detail={"why": "customer_did_not_resolve"},
+    )
+    text = page(client, order)
+    assert "We didn’t have enough posters for your order, and we’re sorry." in text
+    assert "Change what you ordered" not in text
+    assert DATA["total"] == 12_700
