@@ -213,7 +213,7 @@ class OrderSummaryOut(Out):
 
 
 class StageOut(Out):
-    """A stage of an order: `at` is when it was done, also if it was undone later."""
+    """A stage of an order: `at` is when it was done, also if it was reversed later."""
 
     title = serializers.CharField()
     state = serializers.ChoiceField(choices=list(STATES))

@@ -82,17 +82,18 @@ class SituationWords:
 class StageWords:
     """A stage of an order on its way forward, and the steps that it stands for.
 
-    `title` says that they are done, and `ahead` what they are until then: "Paid" and "Payment". `waiting` is said of
-    the stage while what does it cannot be used. `undone` says that what they did is reversed, and `undoing` what is
-    said until it is. A stage of several steps is shown as its `parts` while these do not stand alike.
+    `title` says that they are done, and `ahead` what they are until then: "Paid" and "Payment". `waiting` is said
+    of the stage while what does it cannot be used. `after_reversal` says that what they did is reversed, and
+    `until_reversal` what is said until it is. A stage of several steps is shown as its `parts` while these do not
+    stand alike.
     """
 
     title: Words
     steps: tuple[str, ...]
     ahead: Words | None = None
     waiting: Words | None = None
-    undone: Words | None = None
-    undoing: Words | None = None
+    after_reversal: Words | None = None
+    until_reversal: Words | None = None
     parts: tuple["StageWords", ...] = ()
 
 

@@ -22,8 +22,8 @@ STOCK = StageWords(
     ahead=_("Reserving stock"),
     steps=("reserve-stock",),
     waiting=_("waiting for our warehouse"),
-    undone=_("Stock released"),
-    undoing=_("Releasing the stock"),
+    after_reversal=_("Stock released"),
+    until_reversal=_("Releasing the stock"),
 )
 APPROVAL = StageWords(
     title=_("Payment approved"),
@@ -38,8 +38,8 @@ CUSTOMER_WORDS = CustomerWords(
             title=_("Stock reserved and payment approved"),
             ahead=_("Reserving stock and approving payment"),
             steps=("reserve-stock", PAYMENT),
-            undone=STOCK.undone,
-            undoing=STOCK.undoing,
+            after_reversal=STOCK.after_reversal,
+            until_reversal=STOCK.until_reversal,
             parts=(STOCK, APPROVAL),
         ),
         StageWords(
@@ -47,8 +47,8 @@ CUSTOMER_WORDS = CustomerWords(
             ahead=_("Handing to the carrier"),
             steps=("create-shipment",),
             waiting=_("waiting for the carrier"),
-            undone=_("Shipment cancelled"),
-            undoing=_("Cancelling the shipment"),
+            after_reversal=_("Shipment cancelled"),
+            until_reversal=_("Cancelling the shipment"),
         ),
         StageWords(
             title=_("Paid"), ahead=_("Payment"), steps=(POINT_OF_NO_RETURN,), waiting=WAITS_FOR_PAYMENT
@@ -85,7 +85,7 @@ CUSTOMER_WORDS = CustomerWords(
             sentence=_("It’s paid for and with the carrier. We’ve emailed you a confirmation."),
         ),
         Situation.CANCELLING: SituationWords(
-            sentence=_("We’re undoing what was done so far. There’s nothing you need to do.")
+            sentence=_("We’re reversing what was done so far. There’s nothing you need to do.")
         ),
     },
     retries={

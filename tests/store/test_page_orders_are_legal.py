@@ -14,7 +14,7 @@ def test_every_step_of_every_order_is_one_that_the_database_takes() -> None:
         for case in every_order()
         for step in case.steps.values()
     }
-    made = list(rows.values())
-    assert len(made) > 50
-    allowed = legal(made)
-    assert [row for row in made if row not in allowed] == []
+    steps = list(rows.values())
+    assert len(steps) > 50
+    allowed = legal(steps)
+    assert [row for row in steps if row not in allowed] == []

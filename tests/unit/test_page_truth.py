@@ -4,6 +4,7 @@ The table says for some of them exactly what is read; of all of them the invaria
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.unit.shop_orders import (
     CAPTURE,
     EMAIL,
     PLACED,
+    REVERSING,
     SHIPMENT,
     STEPS,
     STOCK,
@@ -37,16 +39,24 @@ AHEAD = ["Handing to the carrier: to come", "Payment: to come", "Confirmation by
 RESERVED = "Stock reserved and payment approved: done 20"
 NOT_OVER = "Cancelling everything and confirming it by email"
 OVER = "Everything cancelled and confirmed by email: done 1200"
-UNDONE = [
-    "Stock reserved and payment approved: undone later 20",
-    "Handed to the carrier: undone later 30",
-    "Paid: undone later 40",
+REVERSED = [
+    "Stock reserved and payment approved: reversed later 20",
+    "Handed to the carrier: reversed later 30",
+    "Paid: reversed later 40",
     "Cancelled by us: done 1000",
     "€39.00 refunded: done 1010",
     "Shipment cancelled: done 1020",
     "Stock released: done 1040",
     OVER,
 ]
+
+
+def held_on_the_way_back(step: str, begun: Case) -> Case:
+    """The order as it is cancelled, while what reverses this step cannot be used."""
+    case = cancel(begun)
+    return replace(case, steps={**case.steps, step: {**case.steps[step], **REVERSING["held"]}})
+
+
 WE_ARE_SORRY = "We couldn’t fulfil it, and we’re sorry."
 
 TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
@@ -149,7 +159,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         all_reversed(forward({STOCK: "completed", APPROVAL: "declined"}), "customer_cancelled"),
         "Your order was cancelled.",
         [
-            "Stock reserved: undone later 10",
+            "Stock reserved: reversed later 10",
             "You cancelled it: done 1000",
             "Nothing charged or reserved: done -",
             "Stock released: done 1010",
@@ -168,7 +178,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         [
             WE_ARE_SORRY,
             "Nothing was charged. If €39.00 was reserved on your card, it will be released.",
-            "We’re undoing what was done so far. " + NOTHING_TO_DO,
+            "We’re reversing what was done so far. " + NOTHING_TO_DO,
         ],
     ),
     "cancelled when it is reserved": (
@@ -184,8 +194,22 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         [
             WE_ARE_SORRY,
             "Nothing was charged, and the €39.00 reserved on your card will be released.",
-            "We’re undoing what was done so far. " + NOTHING_TO_DO,
+            "We’re reversing what was done so far. " + NOTHING_TO_DO,
         ],
+    ),
+    "cancelled during an outage of the carrier": (
+        held_on_the_way_back(SHIPMENT, forward({**SENT, CAPTURE: "refused"})),
+        "We’re cancelling your order.",
+        [
+            RESERVED,
+            "Handed to the carrier: done 30",
+            "Cancelled by us: done 1000",
+            "Release of €39.00: in progress",
+            "Cancelling the shipment: waiting for the carrier",
+            "Releasing the stock: to come",
+            f"{NOT_OVER}: to come",
+        ],
+        [],
     ),
     "cancelled when it may be paid": (
         cancel(forward({**SENT, CAPTURE: "failed"})),
@@ -202,19 +226,19 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         [
             WE_ARE_SORRY,
             "We don’t know yet whether €39.00 was taken. If it was, we’ll refund all of it.",
-            "We’re undoing what was done so far. " + NOTHING_TO_DO,
+            "We’re reversing what was done so far. " + NOTHING_TO_DO,
         ],
     ),
     "refunded after shipping": (
         all_reversed(forward(WHOLE)),
         "Your order was cancelled.",
-        [*UNDONE[:3], "Confirmed by email: done 50", *UNDONE[3:]],
+        [*REVERSED[:3], "Confirmed by email: done 50", *REVERSED[3:]],
         [WE_ARE_SORRY, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
     ),
     "refunded after shipping, before the email": (
         all_reversed(forward({**PAID, EMAIL: "failed"})),
         "Your order was cancelled.",
-        UNDONE,
+        REVERSED,
         [WE_ARE_SORRY, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
     ),
 }
@@ -263,7 +287,7 @@ def check_stages(case: Case, page: Progress) -> None:
     outcomes = {name: case.steps[name].get("outcome", "none") for name in STEPS}
     for stage in page.stages[1:]:
         done = [name for words in NAMED if stage.title == str(words.title) for name in words.steps]
-        if stage.state in ("done", "undone"):
+        if stage.state in ("done", "reversed"):
             assert all(outcomes[name] == "done" for name in done), stage
         else:
             assert not done, f"{stage} is not done, and reads as if it were"
@@ -277,17 +301,20 @@ def check_stages(case: Case, page: Progress) -> None:
         assert held <= shown_steps(page, {"wait", "stop"})
     else:
         done_once = {name for name in STEPS if outcomes[name] == "done"}
-        assert shown_steps(page, {"done", "undone"}) == done_once, "nothing that was done vanishes"
-        undone = {name for name in done_once if states[name] == "compensated" and name != EMAIL}
-        assert undone <= shown_steps(page, {"undone"})
+        assert shown_steps(page, {"done", "reversed"}) == done_once, "nothing that was done vanishes"
+        waits = {name for name in STEPS if case.steps[name].get("waiting_since")}
+        shown = done_once - ({APPROVAL} if outcomes[CAPTURE] in ("done", "unknown") else set())
+        assert not waits & (shown | {EMAIL}) or "wait" in {stage.state for stage in page.stages}
+        reversed_steps = {name for name in done_once if states[name] == "compensated" and name != EMAIL}
+        assert reversed_steps <= shown_steps(page, {"reversed"})
 
 
 def check_times(page: Progress) -> None:
     times = [stage.at for stage in page.stages if stage.at]
     assert times == sorted(times)
-    states = [stage.state in ("done", "undone") for stage in page.stages]
+    states = [stage.state in ("done", "reversed") for stage in page.stages]
     assert states == sorted(states, reverse=True), "what has happened comes first"
-    assert all(stage.at is None for stage in page.stages if stage.state not in ("done", "undone"))
+    assert all(stage.at is None for stage in page.stages if stage.state not in ("done", "reversed"))
 
 
 def check_money(case: Case, page: Progress) -> None:

@@ -29,7 +29,7 @@ class Watched(World):
     events: dict[tuple[str, str], datetime] = field(default_factory=dict)
 
     def run_pass(self) -> None:
-        """Runs it, records when steps were done and undone, and looks at the page."""
+        """Runs it, records when steps were done and reversed, and looks at the page."""
         before, goal = {name: step.state for name, step in self.steps.items()}, self.row.goal
         super().run_pass()
         for name, step in self.steps.items():

@@ -182,7 +182,7 @@ def test_a_cancelled_order_says_why_and_what_happened_to_the_money(client: Clien
     }
     assert because.get(why, "We couldn’t fulfil it") in text
     is_certain = name in ("reserved", "charged")
-    assert marks(client, order) == ["done", *["undone"] * is_certain, *["done"] * 3]
+    assert marks(client, order) == ["done", *["reversed"] * is_certain, *["done"] * 3]
 
 
 def test_an_order_being_cancelled_promises_the_refund_and_a_stuck_order_promises_help(

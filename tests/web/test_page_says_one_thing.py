@@ -102,7 +102,7 @@ def test_the_ages_of_one_thing_are_the_same_and_times_ascend(client: Client) -> 
     assert placed in track[0]
 
 
-def test_what_was_undone_stays_on_the_page_with_both_times(client: Client) -> None:
+def test_what_was_reversed_stays_on_the_page_with_both_times(client: Client) -> None:
     steps = {
         name: {"state": "compensated", "completed_at": ago(90_000 - 10 * number)}
         for number, name in enumerate(STEPS)
@@ -118,7 +118,7 @@ def test_what_was_undone_stays_on_the_page_with_both_times(client: Client) -> No
     yesterday = re.search(r"Placed (\w+ \d+)", words(page))
     assert yesterday, "after a day it is a date"
     for title in ("Paid", "Handed to the carrier"):
-        assert f"{title} : undone later {yesterday[1]} undone later" in words(page)
+        assert f"{title} : reversed later {yesterday[1]} reversed later" in words(page)
     for title in ("€78.00 refunded", "Shipment cancelled", "Stock released"):
         assert f"{title} : done now" in words(page)
     assert "Your bank may take up to 10 days to show it." in words(page)

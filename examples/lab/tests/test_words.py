@@ -71,7 +71,7 @@ def test_a_cancelled_analysis_speaks_of_no_money() -> None:
     assert page.sentences == ["We couldn’t fulfil it, and we’re sorry."]
     assert stages(page) == {
         "We have your sample": "done",
-        "Instruments booked": "undone",
+        "Instruments booked": "reversed",
         "Cancelled by us": "done",
         "Bookings cancelled": "done",
         "Everything cancelled, and any report withdrawn": "done",

@@ -1,4 +1,4 @@
-"""The stages of an order on its way back: what was done, that it was cancelled, and what was undone."""
+"""The stages of an order on its way back: what was done, that it was cancelled, and what was reversed."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -29,12 +29,12 @@ from orders.wording.customers.stages import (
     placed_stage,
     waiting_note,
 )
-from orders.wording.customers.times import done_at, undone_at
+from orders.wording.customers.times import done_at, reversed_at
 
 CANCELLED_BY_CUSTOMER: Words = _("You cancelled it")
 CANCELLED_BY_US: Words = _("Cancelled by us")
-UNDONE: Words = _("{stage}: undone")
-UNDOING: Words = _("{stage}: being undone")
+AFTER_REVERSAL: Words = _("{stage}: reversed")
+UNTIL_REVERSAL: Words = _("{stage}: being reversed")
 
 
 def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> list[Stage]:
@@ -47,9 +47,9 @@ def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, local
         at=request.at if request else None,
     )
     done = [group for each in groups(order) for group in _done(each)]
-    undone = [stage for group in done if (stage := _reversal(group, order, occurrences))]
+    reversals = [stage for group in done if (stage := _reversal(group, order, occurrences))]
     money = _money_stage(order, occurrences, locale=locale)
-    returns = [*([money] if money else []), *reversed(undone)]  # in the order in which they come
+    returns = [*([money] if money else []), *reversed(reversals)]  # in the order in which they come
     return in_order_of_time(
         [
             placed_stage(order),
@@ -69,28 +69,28 @@ def _done(group: Group) -> list[Group]:
 
 
 def _forward_stage(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage:
-    is_undone = any(_is_undone(step, order) for step in group.steps)
+    is_reversed = any(_is_reversed(step, order) for step in group.steps)
     times = [at for step in group.steps if (at := done_at(step, occurrences))]
     return Stage(
         title=say(group.words.title, order),
-        state="undone" if is_undone else "done",
+        state="reversed" if is_reversed else "done",
         at=max(times, default=None),
     )
 
 
 def _reversal(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage | None:
-    """What is undone of a stage; None if nothing is, or only money, of which another stage tells."""
+    """What is reversed of a stage; None if nothing is, or only money, of which another stage tells."""
     money = {step.name for step in steps_with_money(order)} if order.total else set()
     steps = [step for step in group.steps if step.name not in money and _is_reversible(step, order)]
     if not steps:
         return None
     words, title = group.words, say(group.words.title, order)
     if all(step.state == StepStatus.COMPENSATED for step in steps):
-        undone = say(words.undone, order) or say(UNDONE, order, stage=title)
-        return Stage(title=undone, state="done", at=_last_time(steps, occurrences))
-    undoing = say(words.undoing, order) or say(UNDOING, order, stage=title)
+        title = say(words.after_reversal, order) or say(AFTER_REVERSAL, order, stage=title)
+        return Stage(title=title, state="done", at=_last_time(steps, occurrences))
+    title = say(words.until_reversal, order) or say(UNTIL_REVERSAL, order, stage=title)
     is_begun = any(step.state == StepStatus.COMPENSATING for step in steps)
-    return _open_stage(undoing, steps, order, state="now" if is_begun else "later")
+    return _open_stage(title, steps, order, state="now" if is_begun else "later")
 
 
 def _money_stage(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> Stage | None:
@@ -119,11 +119,13 @@ def _last_stage(order: CustomerOrder, occurrences: Occurrences, *, is_next: bool
         were_told = all(step.state == StepStatus.COMPENSATED for step in tellers)
         words = own.cancelled if were_told and (tellers or not own.afterwards) else CANCELLED
         return Stage(title=say(words, order), state="done", at=end.at if end else None)
-    state = "later" if not is_next else "stop" if order.state == ProcessState.ERROR else "now"
-    return Stage(title=say(own.cancelling, order), state=state)
+    title = say(own.cancelling, order)
+    return (
+        _open_stage(title, order.steps, order, state="now") if is_next else Stage(title=title, state="later")
+    )
 
 
-def _is_undone(step: CustomerStep, order: CustomerOrder) -> bool:
+def _is_reversed(step: CustomerStep, order: CustomerOrder) -> bool:
     """Whether what a step did was reversed. What only tells the customer something is not."""
     return step.state == StepStatus.COMPENSATED and _is_reversible(step, order)
 
@@ -137,4 +139,4 @@ def _is_reversible(step: CustomerStep, order: CustomerOrder) -> bool:
 
 
 def _last_time(steps: Sequence[CustomerStep], occurrences: Occurrences) -> datetime | None:
-    return max([at for step in steps if (at := undone_at(step, occurrences))], default=None)
+    return max([at for step in steps if (at := reversed_at(step, occurrences))], default=None)

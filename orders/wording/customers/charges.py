@@ -12,7 +12,7 @@ from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import Outcome, StepStatus
 from orders.wording.customers.saying import say_amount
-from orders.wording.customers.times import undone_at
+from orders.wording.customers.times import reversed_at
 
 MAY_HAVE_BEGUN = frozenset({Outcome.UNKNOWN.value, Outcome.DONE.value})
 """The outcomes of a step that has an effect to reverse, or may have one."""
@@ -52,7 +52,7 @@ def is_returned(order: CustomerOrder) -> bool:
 
 def returned_at(order: CustomerOrder, occurrences: Occurrences) -> datetime | None:
     """When the last of the money was returned; None if none was."""
-    times = [at for step in _to_return(order) if (at := undone_at(step, occurrences))]
+    times = [at for step in _to_return(order) if (at := reversed_at(step, occurrences))]
     return max(times, default=None)
 
 

@@ -1,8 +1,8 @@
 """The few plain stages of an order that its customer sees, with their times.
 
 Nothing that was done vanishes, and nothing is called done that is not: a stage of several steps is shown as its parts
-while these do not stand alike, and what was reversed stays, marked as undone. What is done comes first, in the order of
-its times.
+while these do not stand alike, and what was reversed stays, marked as reversed. What is done comes first, in the
+order of its times.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ ICONS = {
     "stop": "warning",
     "later": "clock",
     "skipped": "cross",
-    "undone": "undo",
+    "reversed": "undo",
 }
 STATES: Mapping[str, Words] = {
     "done": _("done"),
@@ -39,10 +39,10 @@ STATES: Mapping[str, Words] = {
     "stop": _("held up"),
     "later": _("to come"),
     "skipped": _("not needed"),
-    "undone": _("undone later"),
+    "reversed": _("reversed later"),
 }
 WAITS_FOR_CUSTOMER: Words = _("waiting for you")
-PAST = frozenset({"done", "undone"})
+PAST = frozenset({"done", "reversed"})
 """The states of what has happened, which has a time."""
 UNLIKE = frozenset({"stop", "wait", "skipped", "retry"})
 """The states of a part that are not said of its whole stage unless all its parts are in them."""
@@ -50,7 +50,7 @@ UNLIKE = frozenset({"stop", "wait", "skipped", "retry"})
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A stage as a page shows it. `state` is one of `STATES`; `at` is when it was done, also if it was undone since.
+    """A stage as a page shows it. `state` is one of `STATES`; `at` is when it was done, also if it was reversed since.
     `note` says more of what is not done than the word for its state."""
 
     title: str

@@ -1,4 +1,4 @@
-"""When what is shown of an order was done, and was undone. All by the database's clock."""
+"""When what is shown of an order was done, and was reversed. All by the database's clock."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, StepStatus
 
 DONE = (EventKind.STEP_COMPLETED, EventKind.SETTLED_DONE)
-UNDONE = (EventKind.STEP_COMPENSATED, EventKind.SETTLED_COMPENSATED)
+REVERSED = (EventKind.STEP_COMPENSATED, EventKind.SETTLED_COMPENSATED)
 
 
 def done_at(step: CustomerStep, occurrences: Occurrences) -> datetime | None:
@@ -15,9 +15,9 @@ def done_at(step: CustomerStep, occurrences: Occurrences) -> datetime | None:
     return _last(DONE, step, occurrences) or step.completed_at
 
 
-def undone_at(step: CustomerStep, occurrences: Occurrences) -> datetime | None:
+def reversed_at(step: CustomerStep, occurrences: Occurrences) -> datetime | None:
     """When what a step did was reversed; None if it was not."""
-    return _last(UNDONE, step, occurrences) if step.state == StepStatus.COMPENSATED else None
+    return _last(REVERSED, step, occurrences) if step.state == StepStatus.COMPENSATED else None
 
 
 def _last(kinds: tuple[EventKind, ...], step: CustomerStep, occurrences: Occurrences) -> datetime | None:
