@@ -52,6 +52,8 @@ ONCE = frozenset({OrderUpdate.STOPPED, OrderUpdate.CANCEL_STUCK})
 def compose(message: OutgoingMessage) -> list[Email]:
     """The email; nothing if what it was about has passed, or the customer is told of it in another way."""
     assert message.order_id is not None
+    if "update" not in message.arguments:  # its customer was erased meanwhile
+        return []
     update = OrderUpdate(message.arguments["update"])
     addressee = addressee_of(message.order_id)
     tracked = tracked_orders.order_of_customer(order_id=message.order_id, customer_id=None)

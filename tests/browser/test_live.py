@@ -36,6 +36,8 @@ class Shop:
         self.failures = 0
         self.words = self.next = ""
         self.requests: list[str] = []
+        self.seen: list[bool] = []
+        """Of each request for the part: whether its page was visible."""
 
     def part(self) -> str:
         ended = " data-ended" if self.is_ended else ""
@@ -70,6 +72,7 @@ def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
                 self.answer("text/javascript", SCRIPT)
             elif self.path == "/order/progress/":
                 shop.failures -= 1
+                shop.seen.append(self.headers["Page-Visible"] == "yes")
                 self.answer("text/html", shop.part().encode(), status=500 if shop.failures >= 0 else 200)
             elif self.path == "/order/":
                 self.answer("text/html", shop.page().encode())
@@ -219,3 +222,22 @@ def test_an_order_that_has_ended_is_left_alone(shop: Shop, page: Page) -> None:
     page.clock.run_for(120_000)
     page.wait_for_timeout(300)
     assert len(shop.requests) == before
+
+
+HIDE = """isHidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_what_changed_while_the_page_was_hidden_is_seen_when_it_is_shown(shop: Shop, page: Page) -> None:
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    assert shop.seen == [True]
+    page.evaluate(HIDE, True)
+    shop.is_ended = True
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 3")
+    assert shop.seen == [True, False]
+    page.evaluate(HIDE, False)
+    until(lambda: shop.seen == [True, False, True], what="the request of a page that is looked at")

@@ -25,6 +25,7 @@ from orders.models import (
     StepState,
     SubmissionMessage,
 )
+from orders.outbox.order_update_emails import MOST
 from orders.services import order_updates, placing
 from orders.services.order_updates import HOLD, post_updates
 from orders.shop.fulfilment import PAYMENT
@@ -167,6 +168,21 @@ def test_a_kind_says_what_its_customers_are_told(box: Mailbox, monkeypatch: pyte
     a_stopped_order()
     (email,) = waited(box)
     assert "looking into a problem" in email["Subject"]
+
+
+def test_a_customer_who_was_erased_is_not_told(box: Mailbox) -> None:
+    a_declined_order()
+    post_updates()
+    OutgoingMessage.objects.update(arguments={}, recipient="erased")
+    assert waited(box) == []
+    assert skipped() == [("skipped", "")]
+
+
+def test_no_order_fills_a_mailbox(box: Mailbox) -> None:
+    order = a_declined_order()
+    for attempt in range(2, MOST + 3):
+        happens(order, EventKind.STEP_DECLINED, PAYMENT, attempt)
+    assert len(waited(box)) == MOST
 
 
 def test_an_order_that_is_late_is_told_once_and_in_the_words_of_the_page(box: Mailbox) -> None:

@@ -22,6 +22,7 @@ from orders.engine.scheduler.branching import NewItem
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
+from orders.selectors.order_updates import Place, late_orders, newest_place, tellings_after
 from orders.watchdog.queues import QueueWatch
 from tests.support.availability import credit_for
 from tests.support.factories import ago
@@ -311,3 +312,12 @@ def test_no_statement_of_an_agent_host_reads_the_whole_request_queue(number: int
 def test_a_plan_that_reads_a_whole_table_is_noticed() -> None:
     (plan,) = plans_of(lambda: fetch("SELECT count(*) FROM orders_stepstate WHERE agent = %s", ["oven"]))
     assert plan.scanned_whole == {"orders_stepstate"}
+
+
+def test_what_customers_are_told_of_is_found_by_its_index() -> None:
+    newest_place()  # begins the epoch
+    *_, events = plans_of(lambda: tellings_after(Place(0, 0), limit=200))
+    assert "event_to_tell" in events.indexes and events.scanned_whole == set()
+    now = database_now()
+    (late,) = plans_of(lambda: late_orders(["bake-cake"], now=now, limit=200))
+    assert late.scanned_whole == set(), late.indexes
