@@ -40,7 +40,7 @@ from tests.support.two_sessions import all_at_once
 from tests.web.shopping import customer, declined, done, guest_page, note, shop_order
 
 pytestmark = pytest.mark.django_db
-DECLINED_WORDS = "we’re keeping your posters for you. Choose another way to pay."
+DECLINED_WORDS = "Choose another way to pay, and we’ll go on with your order."
 
 
 @pytest.fixture

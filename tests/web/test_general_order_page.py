@@ -69,7 +69,7 @@ def test_it_shows_what_the_order_is_of_and_its_stages_and_no_money_where_there_i
     text = words(client, guest_page(order))
     for part in ("We’re working on it", "walnut cake", "Mix : in progress", "Taste", "Promised by"):
         assert part in text, part
-    for part in ("Total", "Ships to", "Email", "posters", "payment", "Shipping"):
+    for part in ("Total", "Ships to", "Email", "posters", "payment", "Handed to"):
         assert part not in text, part
 
 
