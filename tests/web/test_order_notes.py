@@ -10,6 +10,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from orders.api.feed_views import change_bodies
+from orders.fields.order_numbers import spoken_number
 from orders.models import Address, AuditEntry, OrderNote, WebhookDelivery
 from orders.services.audit import Actor
 from orders.services.operators.order_notes import add_note
@@ -127,7 +128,10 @@ def test_the_hand_over_has_the_notes_of_its_range_with_their_orders(olga: Client
     assert f'href="/console/orders/{order_id}/"' in page
     for shown in (page, text.content.decode()):
         assert "at noon." in shown and "too old" not in shown
-    assert f"on order {order_id}:\n    Call her\n    at noon.\n" in text.content.decode()
+    assert (
+        f"on order {spoken_number(order_id)} ({order_id}):\n    Call her\n    at noon.\n"
+        in text.content.decode()
+    )
     body = api_client(token_of(person("viewer"))).get("/api/v1/handover").json()
     assert [(note["order_id"], note["by"]) for note in body["order_notes"]] == [(str(order_id), "otto")]
 
