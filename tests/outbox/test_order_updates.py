@@ -297,7 +297,7 @@ def test_orders_of_the_shops_own_pages_are_told_and_those_of_rest_clients_if_the
     monkeypatch.setattr(FulfilOrder, "tells_customers_of_clients", for_clients)
     Product.objects.create(sku="tidal-lines", title="Tidal Lines", artist="Ada", price=3900)
     place_order(client="guest", order=new_order("tidal-lines"))
-    body = {**BODY, "lines": BODY["lines"][:1]}
+    body = {**BODY, "lines": BODY["lines"][:1], "language": "hu"}
     placing.place_order(client="guest", order=order_in(body, account_id=1))
     bodies = SubmissionMessage.objects.order_by("id")
     OrderIntake()(
@@ -309,3 +309,4 @@ def test_orders_of_the_shops_own_pages_are_told_and_those_of_rest_clients_if_the
     stored = [Order.objects.get(pk=row.order_id) for row in bodies]
     assert [order.tells_customer for order in stored] == [True, for_clients]
     assert all("tells_customer" not in order.data for order in stored)
+    assert [order.data.get("language") for order in stored] == [None, "hu"]
