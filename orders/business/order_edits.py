@@ -279,7 +279,7 @@ def _is_to_be_reversed(
     """Whether it is wanted, and possible, to reverse what a failed step may have done."""
     if step.name not in reverse:
         return False
-    if renewals.is_renewed(step, declared, order.read_at):
+    if isinstance(reverse, renewals.Renewals):
         return True
     is_unknown = _may_be_done(step.state, step.outcome)
     return is_unknown and not reversing.why_not_reversed(declared, step.sent_at, order.read_at)

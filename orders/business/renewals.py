@@ -34,17 +34,21 @@ class Stored(Protocol):
         """When its present generation was first sent."""
 
 
-def renewed(steps: Sequence[Stored], workflow: Workflow, now: datetime) -> list[str]:
+class Renewals(frozenset[str]):
+    """The names of the steps that a customer's correction has reversed. No operator can name them (ADR 70)."""
+
+
+def renewed(steps: Sequence[Stored], workflow: Workflow, now: datetime) -> Renewals:
     """The steps that a customer's correction has reversed first if they ask for something else. What comes after such
     a step must not have begun, since nothing else is reversed with it."""
     begun = {step.name for step in steps if step.outcome in HAS_BEGUN}
-    return [
+    return Renewals(
         step.name
         for step in steps
         if (declared := workflow.by_name.get(step.name))
         and is_renewed(step, declared, now)
         and not begun & {*workflow.dependents[step.name]}
-    ]
+    )
 
 
 def is_renewed(step: Stored, declared: Step, now: datetime) -> bool:

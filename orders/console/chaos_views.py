@@ -56,7 +56,7 @@ def _chaos_page(
     forms = [
         wrong
         if wrong is not None and wrong.service == service
-        else FaultsForm(initial=FaultsForm.initial_of(faults[service]), service=service)
+        else FaultsForm(faults=faults[service], service=service)
         for service in faults
     ]
     context = {
@@ -81,7 +81,7 @@ def set_faults(
     """Sets the faults of one service."""
     if service not in faults:
         raise Http404
-    form = FaultsForm(request.POST, service=service)
+    form = FaultsForm(request.POST, faults=faults[service], service=service)
     if not form.is_valid():
         return _chaos_page(request, sandbox, faults, form)
     if (after := sandbox.set_faults(service, form.faults)) is not None:

@@ -32,7 +32,9 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.ERROR: "It failed at {agent}. An operator has to decide what to do.",
     StandingKind.OVERDUE: "It has passed its complete-by time. The supervisor recovers it at its next sweep.",
     StandingKind.AT_RISK: "It will probably miss its complete-by time. Then it is tried again.",
-    StandingKind.CUSTOMER: "It is waiting for the customer. There is nothing for you to do.",
+    StandingKind.CUSTOMER: (
+        "It is waiting for the customer, who can resolve what was refused at {agent}. There is nothing for you to do."
+    ),
     StandingKind.DECISION: "It is waiting for somebody’s decision about {agent}.",
     StandingKind.PAUSED: "An operator has paused {agent} in all orders. It goes on once somebody resumes that step.",
     StandingKind.EXTENDED_WAIT: "{agent} failed several times, so the next attempt follows after a longer wait.",

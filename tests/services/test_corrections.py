@@ -256,6 +256,16 @@ def test_a_payment_that_failed_in_another_way_is_left_to_an_operator(code: str) 
     assert corrected(order, payment_method="card_slow").status is ResultStatus.ALREADY
 
 
+@pytest.mark.parametrize("make", [unanswered, sold_out])
+def test_no_operator_has_a_reservation_reversed_by_an_edit(make: Callable[[], OrderProcess]) -> None:
+    order = make()
+    result = edit_order(
+        order_id=order.pk, changes={"payment_method": "card_slow"}, seen={}, actor=OLGA, reverse=[PAYMENT]
+    )
+    assert result.status is ResultStatus.REFUSED
+    assert step_of(order, PAYMENT).next_request is None
+
+
 # At the same time.
 
 

@@ -61,7 +61,7 @@ def test_it_sets_a_services_faults_and_clears_them(admin: Client, system: System
     page = admin.post(f"{PANEL}faults/carrier/", faults, follow=True)
     assert "The faults of carrier have been set." in page.content.decode()
     (form,) = [form for form in page.context["forms"] if form.service == "carrier"]
-    assert form.initial == {"down": True} | WELL | {"latency": 250, "errors": 30}
+    assert form.initial == {"down": True} | WELL | {"latency": 250, "errors": 30, "unserved": ""}
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.act, entry.target) == ("ann", "chaos faults", "carrier")
     assert (entry.before["down"], entry.after["down"]) == (False, True)
@@ -69,6 +69,17 @@ def test_it_sets_a_services_faults_and_clears_them(admin: Client, system: System
     page = admin.post(f"{PANEL}clear/", follow=True)
     assert [form.initial["down"] for form in page.context["forms"]] == [False] * 4
     assert AuditEntry.objects.filter(act="chaos clear").get().before["carrier"]["error_rate"] == 0.3
+
+
+def test_it_sets_what_a_service_cannot_do(admin: Client, system: System) -> None:
+    admin.post(f"{PANEL}faults/warehouse/", WELL | {"stock": "tidal-lines=0, first-sun=2"})
+    admin.post(f"{PANEL}faults/carrier/", WELL | {"unserved": "is, NO", "stock": "moon=1"})
+    page = admin.get(PANEL).content.decode()
+    assert 'value="tidal-lines=0, first-sun=2"' in page
+    assert 'value="IS, NO"' in page
+    assert "moon=1" not in page
+    wrong = admin.post(f"{PANEL}faults/warehouse/", WELL | {"stock": "tidal-lines"})
+    assert "such as tidal-lines=0" in wrong.content.decode()
 
 
 @pytest.mark.parametrize("wrong", [{"errors": 101}, {"latency": -1}, {"hangs": "many"}, {"lost": ""}])

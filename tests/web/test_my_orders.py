@@ -176,7 +176,11 @@ DECLINED = {"code": "card_declined", "waits_for": "customer"}
             order("pending", step("failed", not_before=LATER, error={"code": "http_503"})),
             "Trying again",
         ),
-        (order("pending", step("failed", not_before=LATER, error=DECLINED)), "Waiting for your payment"),
+        (order("pending", step("failed", not_before=LATER, error=DECLINED)), "Waiting for you"),
+        (
+            order("pending", step("failed", name="authorise-payment", not_before=LATER, error=DECLINED)),
+            "Waiting for your payment",
+        ),
         (order("processed", step("completed", 4)), "Printed and sent"),
         (order("error", step("failed")), "We’re looking into it"),
         (order("error", step("failed"), goal="compensate"), "We’re looking into it"),

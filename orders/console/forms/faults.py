@@ -1,6 +1,7 @@
 """The form on the chaos page that makes a sandbox service fail."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -10,6 +11,50 @@ LARGEST_LATENCY = 60_000
 """The longest latency that can be set, in milliseconds."""
 SHARES = {"errors": "error_rate", "hangs": "hang_rate", "lost": "lost_reply_rate", "refusals": "refuse_rate"}
 """The form's percentages, with their names in the sandbox, where they are shares from 0 to 1."""
+
+
+_STOCK = re.compile(r"([^=,\s]+)\s*=\s*(\d{1,9})", re.ASCII)
+_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
+
+
+class StockField(forms.CharField):
+    """How many of some products are left: "tidal-lines=0, first-sun=2"."""
+
+    def to_python(self, value: Any) -> Any:
+        """The numbers by product. Raises `ValidationError`."""
+        matches = [_STOCK.fullmatch(part) for part in _parts(super().to_python(value))]
+        if not all(matches):
+            raise forms.ValidationError("Enter products with how many are left, such as tidal-lines=0.")
+        return {match[1]: int(match[2]) for match in matches if match}
+
+
+class CountriesField(forms.CharField):
+    """Codes of countries: "IS, NO"."""
+
+    def to_python(self, value: Any) -> Any:
+        """The codes. Raises `ValidationError`."""
+        codes = [part.upper() for part in _parts(super().to_python(value))]
+        if not all(map(_COUNTRY.fullmatch, codes)):
+            raise forms.ValidationError("Enter codes of two letters, such as IS, NO.")
+        return codes
+
+
+def _limit_text(limit: Mapping[str, int] | Sequence[str]) -> str:
+    """A limit as its field takes it."""
+    if isinstance(limit, Mapping):
+        return ", ".join(f"{name}={number}" for name, number in limit.items())
+    return ", ".join(limit)
+
+
+def _parts(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+LIMITS: Mapping[str, tuple[type[forms.CharField], str]] = {
+    "stock": (StockField, "Left in stock"),
+    "unserved": (CountriesField, "Countries not served"),
+}
+"""What only one of the services cannot do, by its name in the sandbox: its field, and the label."""
 
 
 def _whole_number(label: Any, *, largest: int, wrong: Any) -> forms.IntegerField:
@@ -38,11 +83,15 @@ class FaultsForm(forms.Form):
     lost = _percentage("Lost replies, %")
     refusals = _percentage("Refusals, %")
 
-    def __init__(
-        self, data: QueryDict | None = None, *, service: str, initial: dict[str, Any] | None = None
-    ) -> None:
-        super().__init__(data, auto_id=f"{service}-%s", initial=initial, label_suffix="")
+    def __init__(self, data: QueryDict | None = None, *, service: str, faults: Mapping[str, Any]) -> None:
+        """`faults` are those that the service has now, and show which it can have."""
+        super().__init__(data, auto_id=f"{service}-%s", initial=self.initial_of(faults), label_suffix="")
         self.service = service
+        self._limits = [name for name in LIMITS if name in faults]
+        for name in self._limits:
+            kind, label = LIMITS[name]
+            widget = forms.TextInput(attrs={"class": "input", "autocomplete": "off", "spellcheck": "false"})
+            self.fields[name] = kind(label=label, required=False, max_length=400, widget=widget)
 
     @staticmethod
     def initial_of(faults: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +100,7 @@ class FaultsForm(forms.Form):
             "down": faults["down"],
             "latency": round(faults["latency_ms"][1]),
             **{name: round(faults[rate] * 100) for name, rate in SHARES.items()},
+            **{name: _limit_text(faults[name]) for name in LIMITS if name in faults},
         }
 
     @property
@@ -63,10 +113,11 @@ class FaultsForm(forms.Form):
         """The faults that a valid form asks the sandbox for."""
         values = self.cleaned_data
         shares = {rate: values[name] / 100 for name, rate in SHARES.items()}
-        return {"down": values["down"], "latency_ms": [0, values["latency"]], **shares}
+        limits = {name: values[name] for name in self._limits}
+        return {"down": values["down"], "latency_ms": [0, values["latency"]], **shares, **limits}
 
 
-def _in_words(value: bool | int) -> str:
+def _in_words(value: bool | int | str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
+    return str(value) or "none"
