@@ -97,8 +97,8 @@ UNANSWERED: Mapping[str, RefusalWords] = {
         in_list=_("Waiting for your bank"),
         headline=_("Your bank isn’t answering."),
         sentence=_(
-            "We’ve asked several times, and our team knows about it. You can wait, or choose another way to pay. Then"
-            " we first release whatever was reserved on the first card, so you won’t be charged twice."
+            "We’ve asked several times, and our team knows about it. You can wait, or choose another way to pay. If"
+            " you do, we first release whatever was reserved on the first card, so you won’t be charged twice."
         ),
         icon="card",
     ),
