@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from structlog.contextvars import bind_contextvars
 
-from orders.access.guest_links import read_old_token, read_token
+from orders.access.guest_links import VALID_FOR, read_old_token, read_token
 from orders.order_page.addresses import order_url, token_url
 from orders.selectors import tracked_orders
 from orders.selectors.orders import client_of
@@ -66,7 +66,8 @@ def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
                 return redirect(order_url(accounts_order_id, is_guest=False))
             if read_old_token(token) is not None:
                 renew = reverse("order:guest-renew", args=[token])
-                return render(request, "order/old_link.html", {"renew": renew}, status=410)
+                context = {"renew": renew, "days": VALID_FOR.days}
+                return render(request, "order/old_link.html", context, status=410)
             sign_in = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.path})}"
             return render(request, "order/hidden.html", {"sign_in": sign_in}, status=404)
         return handler(request, visit, **options)
