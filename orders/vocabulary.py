@@ -341,8 +341,7 @@ class DisabledReason(StrEnum):
 
 
 class TokenScope(StrEnum):
-    """What an API token may do, if its account may. Every token has `read`. `compensate` covers cancelling orders and
-    acts on many; `priority` lets orders overtake."""
+    """What an API token may do, if its account may. All have `read`. `compensate`: cancel, and act on many orders."""
 
     READ = "read"
     ORDERS = "orders"

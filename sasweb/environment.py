@@ -69,6 +69,13 @@ class Environment:
             raise invalid(name, value, f"a URL that starts with {beginnings}")
         return value.rstrip("/")
 
+    def line(self, name: str, default: str = "", *, most: int) -> str:
+        """One line of at most so many characters; may be empty."""
+        value = self.text(name, default)
+        if len(value) > most or not value.isprintable():
+            raise invalid(name, value, f"one line of at most {most} characters")
+        return value
+
     def email(self, name: str, default: str = "") -> str:
         """An email address, which may have a name before it; may be empty."""
         value = self.text(name, default)
@@ -79,8 +86,8 @@ class Environment:
 
     def shop_name(self) -> str:
         """What the business calls itself, on its pages and in its emails: one line of at most 60 characters."""
-        value = self.text("SHOP_NAME", "Print Shop")
-        if not 0 < len(value.strip()) <= LONGEST_SHOP_NAME or not value.isprintable():
+        value = self.line("SHOP_NAME", "Print Shop", most=LONGEST_SHOP_NAME)
+        if not value.strip():
             raise invalid("SHOP_NAME", value, f"one line of at most {LONGEST_SHOP_NAME} characters")
         return value
 

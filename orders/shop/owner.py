@@ -6,6 +6,9 @@ from functools import cache
 
 from sasweb.environment import Environment
 
+LONGEST = 200
+"""Characters of a fact."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
@@ -35,13 +38,13 @@ class Owner:
 def read_owner(environment: Environment) -> Owner:
     """Reads it from the environment. Raises `ConfigError`. The lines of the address are separated by commas."""
     sender = parseaddr(environment.email("EMAIL_FROM", "Print Shop <orders@localhost>"))[1]
-    lines = environment.text("SHOP_ADDRESS").split(",")
+    address = environment.line("SHOP_ADDRESS", most=400)
     return Owner(
-        company=environment.text("SHOP_COMPANY"),
-        address=tuple(line.strip() for line in lines if line.strip()),
-        registration=environment.text("SHOP_REGISTRATION"),
+        company=environment.line("SHOP_COMPANY", most=LONGEST),
+        address=tuple(line.strip() for line in address.split(",") if line.strip()),
+        registration=environment.line("SHOP_REGISTRATION", most=LONGEST),
         email=parseaddr(environment.email("SHOP_EMAIL", sender))[1],
-        phone=environment.text("SHOP_PHONE"),
+        phone=environment.line("SHOP_PHONE", most=LONGEST),
         return_days=environment.whole("SHOP_RETURN_DAYS", 14, lowest=0, highest=365),
     )
 

@@ -47,11 +47,11 @@ def test_a_sentence_without_a_translation_is_named(hungarian: Path) -> None:
     [
         ("Your card was declined.", "A kártyát elutasították.", ""),
         (
-            "{stage} (not needed)",
-            "{szakasz} (nem kell)",
-            "differs in a value or a tag: '{szakasz} (nem kell)'",
+            "“{title}” is in your cart.",
+            "„{cím}” a kosárban van.",
+            "differs in a value or a tag: '„{cím}” a kosárban van.'",
         ),
-        ("{stage} (not needed)", "Nem kell", "differs in a value or a tag: 'Nem kell'"),
+        ("“{title}” is in your cart.", "A kosárban van.", "differs in a value or a tag: 'A kosárban van.'"),
     ],
 )
 def test_a_translation_keeps_the_values_of_its_sentence(

@@ -21,11 +21,12 @@ BY_CONVERTER: dict[str, Any] = {
 
 def every_place() -> dict[str, str]:
     """A URL of each named page of every face, by `namespace:name`. What they are about need not exist."""
-    return {
-        f"{namespace}:{pattern.name}": reverse(f"{namespace}:{pattern.name}", kwargs=arguments(pattern))
+    names = {
+        f"{namespace}:{pattern.name}" if namespace else pattern.name: pattern
         for namespace, pattern in views(get_resolver().url_patterns)
         if pattern.name
     }
+    return {name: reverse(name, kwargs=arguments(pattern)) for name, pattern in names.items()}
 
 
 def arguments(pattern: URLPattern) -> dict[str, Any]:

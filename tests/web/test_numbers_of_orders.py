@@ -37,12 +37,12 @@ def test_an_order_has_its_number_from_the_moment_it_is_placed(ada: APIClient, ke
     placed = place(ada, key=key)
     number = spoken_number(UUID(placed["id"]))
     run_submission()
-    listed = ada.get(ORDERS).json()["results"][0]
+    row = ada.get(ORDERS).json()["results"][0]
     (change,) = [
         change for change in ada.get("/api/v1/changes").json()["results"] if change["kind"] == "received"
     ]
     got = ada.get(f"{ORDERS}/{placed['id']}").json()
-    assert placed["number"] == listed["number"] == change["order"]["number"] == got["number"] == number
+    assert placed["number"] == row["number"] == change["order"]["number"] == got["number"] == number
 
 
 def stay(_order_id: UUID) -> None: ...
@@ -127,8 +127,8 @@ def found(desk: Desk, words: str) -> Any:
 def test_the_search_finds_an_order_by_its_number(desk: Desk, write: Callable[[str], str]) -> None:
     order, other = an_order({}), an_order({})
     register(order.pk, other.pk)
-    listed = found(desk, write(spoken_number(order.pk))).context["orders"]
-    assert [row.order_id for row in listed] == [order.pk]
+    orders = found(desk, write(spoken_number(order.pk))).context["orders"]
+    assert [row.order_id for row in orders] == [order.pk]
 
 
 @pytest.mark.parametrize("is_aside", [False, True])
@@ -152,8 +152,8 @@ def test_an_operator_hears_of_a_mistake_in_a_number(desk: Desk) -> None:
 def test_words_that_look_like_a_number_are_still_looked_for(desk: Desk) -> None:
     order = an_order({})
     described(order, subject="deep-blue")
-    listed = found(desk, "deep-blue").context["orders"]
-    assert [row.order_id for row in listed] == [order.pk]
+    orders = found(desk, "deep-blue").context["orders"]
+    assert [row.order_id for row in orders] == [order.pk]
 
 
 def test_the_console_shows_the_number_beside_the_id(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,6 +11,7 @@ from rest_framework.test import APIClient
 
 from orders.business.intake import read_submission
 from orders.engine.intakes import RejectedSubmission, Submission
+from orders.fields.order_numbers import spoken_number
 from orders.models import Order, SubmissionMessage
 from orders.shop.models import Product
 from tests.support.order_bodies import BODY, TOTAL, order_body
@@ -36,6 +38,8 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
     assert (again.status_code, again.json(), again["ETag"]) == (200, body, response["ETag"])
     assert {key: value for key, value in body.items() if key not in ("id", "placed_at", "updated_at")} == {
         "workflow": "fulfil-order",
+        "number": spoken_number(UUID(body["id"])),
+        "correctable": [],
         "subject": "",
         "reference": "",
         "metadata": {},
