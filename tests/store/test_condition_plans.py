@@ -51,6 +51,7 @@ QUERIES = (
         "paused:no",
     ),
     *("paused:mix", "-paused:mix", "account:ada", "subject:mine", "-subject:mine", "reference:PO-7"),
+    *("number:7KXM-93DJ", "-number:7KXM-93DJ"),
     *("attribute:size=2", "-attribute:size=2", "id:ffff", "-id:ffff", "title:cake"),
 )
 """Each field, of what many orders have, of what none has, and of what is left out. Nearly all orders here are

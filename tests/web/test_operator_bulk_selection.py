@@ -10,6 +10,7 @@ from uuid_utils.compat import uuid7
 
 from orders.api.operator_bulk_requests import PREVIEWS, read_one_of, selection_of
 from orders.console.forms.bulk import SelectionForm
+from orders.fields.order_numbers import spoken_number
 from orders.models import Alert, AuditEntry, BulkAction, OrderProcess
 from orders.selectors.desk import bulk_selection
 from tests.support.desk import failed_orders, group_of, stop
@@ -67,6 +68,7 @@ def test_a_preview_says_how_many_orders_and_shows_the_first_without_doing_anythi
     assert [UUID(order["id"]) for order in seen["orders"]] == ids[:1:-1]
     assert seen["orders"][0] == {
         "id": str(ids[-1]),
+        "number": spoken_number(ids[-1]),
         "workflow": "bake-cake",
         "title": "a cake",
         "subject": "table 7",
