@@ -1,12 +1,13 @@
 """The shop's own emails about an order: that it is on its way, and that it was cancelled.
 
-They are written from the step's request alone: the same request gives the same email, so a second copy is identical.
-What the request does not say is not said. It does not tell whose account the order belongs to, so they have no link.
+Their words are written from the step's request alone, and what the request does not say is not said. The same request
+and enclosures give the same email. A second copy differs from the first at most in the signature of its link, which has
+the day when it was made, and in pictures that could not be looked up.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from email.utils import parseaddr
 
 from django.utils import translation
@@ -15,6 +16,7 @@ from django.utils.translation import gettext as _
 from orders.emails.html import as_html
 from orders.emails.letter import (
     Block,
+    Button,
     Facts,
     Heading,
     Item,
@@ -22,6 +24,7 @@ from orders.emails.letter import (
     Letter,
     Note,
     Paragraph,
+    Picture,
     as_text,
     one_line,
 )
@@ -51,6 +54,21 @@ class Sender:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Enclosures:
+    """What an email has beside the request's words: the link to the order, and pictures by SKU.
+
+    `is_guests` is whether whoever has the link can see the order.
+    """
+
+    link: str = ""
+    is_guests: bool = False
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+
+
+NOTHING = Enclosures()
+
+
+@dataclass(frozen=True, kw_only=True)
 class OrderEmail:
     """An email that is ready to be sent."""
 
@@ -75,7 +93,7 @@ def message_id(key: str, domain: str) -> str:
     return f"<{key}@{domain}>"
 
 
-def compose_confirmation(request: Request, *, sender: Sender) -> OrderEmail:
+def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclosures = NOTHING) -> OrderEmail:
     """Writes the email that says that an order is on its way. Raises `ValueError` if it cannot be composed."""
     with translation.override(known_language(request.data.get("language"))):
         tracking = _tracking(request)
@@ -92,14 +110,15 @@ def compose_confirmation(request: Request, *, sender: Sender) -> OrderEmail:
             Heading(heading),
             Paragraph(_hello(request.data)),
             Paragraph(_("Thank you for your order. It’s with the carrier.") if sent else thanks),
-            _items(request.data),
+            *_link(enclosures),
+            _items(request.data, enclosures.pictures),
             Facts(facts),
-            Note(_("Questions? Reply to this email, and a person will answer.")),
+            *_small_print(enclosures),
         ]
         return _compose(request, sender=sender, heading=heading, blocks=blocks)
 
 
-def compose_cancellation(request: Request, *, sender: Sender) -> OrderEmail:
+def compose_cancellation(request: Request, *, sender: Sender, enclosures: Enclosures = NOTHING) -> OrderEmail:
     """Writes the email that says that an order was cancelled. Raises `ValueError` if it cannot be composed.
 
     It is sent after everything else has been reversed (docs/adr/0005).
@@ -121,9 +140,10 @@ def compose_cancellation(request: Request, *, sender: Sender) -> OrderEmail:
                     " refunded. Your bank may take a few days to show it. There’s nothing you need to do."
                 )
             ),
-            _items(request.data),
+            *_link(enclosures),
+            _items(request.data, enclosures.pictures),
             Facts(facts),
-            Note(_("Questions? Reply to this email, and a person will answer.")),
+            *_small_print(enclosures),
         ]
         return _compose(request, sender=sender, heading=heading, blocks=blocks)
 
@@ -142,12 +162,24 @@ def _tracking(request: Request) -> str:
     return tracking[:LONGEST_TRACKING] if isinstance(tracking, str) and tracking.isprintable() else ""
 
 
-def _items(data: Json) -> Items:
+def _link(enclosures: Enclosures) -> Sequence[Block]:
+    return [Button(_("Go to your order"), enclosures.link)] if enclosures.link else []
+
+
+def _small_print(enclosures: Enclosures) -> Sequence[Block]:
+    notes = [Note(_("Questions? Reply to this email, and a person will answer."))]
+    if enclosures.is_guests:
+        notes.append(Note(_("Anyone who has this email can see your order, so please keep it to yourself.")))
+    return notes
+
+
+def _items(data: Json, pictures: Mapping[str, Picture]) -> Items:
     rows = [
         Item(
             title=one_line(line["title"]),
             quantity=str(line["quantity"]),
             amount=_money(line["quantity"] * line["unit_price"], data["currency"]),
+            picture=pictures.get(line["sku"]),
         )
         for line in data["lines"]
     ]
@@ -183,7 +215,9 @@ def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence
         "X-Order-Id": str(request.order_id),
         "Auto-Submitted": "auto-generated",
     }
-    content = write(Message(headers=headers, text=as_text(letter), html=as_html(letter)))
+    content = write(
+        Message(headers=headers, text=as_text(letter), html=as_html(letter), pictures=letter.pictures)
+    )
     return OrderEmail(recipient=recipient, message_id=headers["Message-ID"], content=content)
 
 
