@@ -7,6 +7,7 @@ picture: if the database does not answer in time, it has none.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
@@ -29,15 +30,26 @@ Result = TypeVar("Result")
 
 
 class Encloser:
-    """Looks up what belongs into an email. `within` is for how many seconds."""
+    """Finds what belongs into an email: what `look_up` answers `within` so many seconds, and the setting
+    `tracking_url`."""
 
-    def __init__(self, look_up: Callable[[Request], Enclosures], *, within: float = LOOK_UP_WITHIN) -> None:
+    def __init__(
+        self,
+        look_up: Callable[[Request], Enclosures],
+        *,
+        tracking_url: str = "",
+        within: float = LOOK_UP_WITHIN,
+    ) -> None:
         self._look_up = look_up
+        self._tracking_url = tracking_url
         self._within = within
         self._thread = ThreadPoolExecutor(1, "enclosing")
 
     async def enclose(self, request: Request) -> Enclosures:
         """What to enclose: the link at least."""
+        return replace(await self._looked_up(request), tracking_url=self._tracking_url)
+
+    async def _looked_up(self, request: Request) -> Enclosures:
         try:
             return await self._run(lambda: self._guarded(request))
         except Exception as error:  # noqa: BLE001 - whatever it is, the email is worth more than its pictures

@@ -22,6 +22,7 @@ from orders.emails.letter import (
     Item,
     Items,
     Letter,
+    Link,
     Note,
     Paragraph,
     Picture,
@@ -34,13 +35,13 @@ from orders.fields import countries
 from orders.fields.locales import known_language, reader_locale
 from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
+from orders.shop.tracking import parcel_of
 from orders.wording.units import money
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _DOT_ATOM = re.compile(rf"{_ATOM}(\.{_ATOM})*")
 _ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 LONGEST_ADDRESS = 254
-LONGEST_TRACKING = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +58,14 @@ class Sender:
 class Enclosures:
     """What an email has beside the request's words: the link to the order, and pictures by SKU.
 
-    `is_guests` is whether whoever has the link can see the order.
+    `is_guests` is whether whoever has the link can see the order. `tracking_url` is the url of parcels' pages, with
+    `{tracking}` for the number.
     """
 
     link: str = ""
     is_guests: bool = False
     pictures: Mapping[str, Picture] = field(default_factory=dict)
+    tracking_url: str = ""
 
 
 NOTHING = Enclosures()
@@ -96,15 +99,13 @@ def message_id(key: str, domain: str) -> str:
 def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclosures = NOTHING) -> OrderEmail:
     """Writes the email that says that an order is on its way. Raises `ValueError` if it cannot be composed."""
     with translation.override(known_language(request.data.get("language"))):
-        tracking = _tracking(request)
         sent = _was_sent(request)
         heading = _("Your order is on its way.") if sent else _("Your order is confirmed.")
         facts = [
             (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), _address(request.data["ship_to"])),
+            *_tracking(request, enclosures),
         ]
-        if tracking:
-            facts.append((_("Tracking number"), tracking))
         thanks = _("Thank you for your order.")
         blocks: list[Block] = [
             Heading(heading),
@@ -125,10 +126,7 @@ def compose_cancellation(request: Request, *, sender: Sender, enclosures: Enclos
     """
     with translation.override(known_language(request.data.get("language"))):
         heading = _("Your order was cancelled.")
-        tracking = _tracking(request)
-        facts = [(_("Order number"), spoken_number(request.order_id))]
-        if tracking:
-            facts.append((_("Tracking number"), tracking))
+        facts = [(_("Order number"), spoken_number(request.order_id)), *_tracking(request, enclosures)]
         handed_over = _("It had been handed to the carrier already, and we’ve cancelled the shipment.")
         blocks: list[Block] = [
             Heading(heading),
@@ -157,9 +155,11 @@ def _was_sent(request: Request) -> bool:
     return bool(request.results.get("create-shipment"))
 
 
-def _tracking(request: Request) -> str:
-    tracking = (request.results.get("create-shipment") or {}).get("tracking")
-    return tracking[:LONGEST_TRACKING] if isinstance(tracking, str) and tracking.isprintable() else ""
+def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str | Link]]:
+    parcel = parcel_of(request.results.get("create-shipment"), tracking_url=enclosures.tracking_url)
+    if parcel is None:
+        return []
+    return [(_("Tracking number"), Link(parcel.tracking, parcel.url) if parcel.url else parcel.tracking)]
 
 
 def _link(enclosures: Enclosures) -> Sequence[Block]:

@@ -26,6 +26,7 @@ from orders.shop.letters import (
     message_id,
     read_sender,
 )
+from orders.shop.tracking import Parcel, parcel_of
 from tests.support.mailbox import text_of
 
 ORDER = uuid.UUID("01936c2e-0000-7000-8000-0000000000aa")
@@ -96,6 +97,41 @@ def test_the_confirmation_lists_the_lines_the_total_and_the_address() -> None:
 def test_the_confirmation_names_the_tracking_number_when_there_is_one() -> None:
     shown = compose_confirmation(request(results={"create-shipment": {"tracking": "trk_1"}}), sender=SENDER)
     assert "Tracking number: trk_1" in text_of(as_received(shown))
+
+
+SETTING = "https://parcels.example/?id={tracking}"
+
+
+@pytest.mark.parametrize("compose", [compose_confirmation, compose_cancellation])
+def test_both_emails_lead_to_the_carriers_page_about_the_parcel(compose: Any) -> None:
+    mail = as_received(
+        compose(
+            request(results={"create-shipment": {"tracking": "trk_1"}}),
+            sender=SENDER,
+            enclosures=Enclosures(tracking_url=SETTING),
+        )
+    )
+    assert "Tracking number:\n  trk_1\n  https://parcels.example/?id=trk_1\n" in text_of(mail)
+    assert re.search(r'<a [^>]*href="https://parcels\.example/\?id=trk_1"[^>]*>trk_1</a>', html_of(mail))
+
+
+@pytest.mark.parametrize(
+    ("answer", "setting", "url"),
+    [
+        ({}, "", ""),
+        ({}, SETTING, "https://parcels.example/?id=a%2F%22%C3%A9"),
+        ({"tracking_url": "https://carrier.example/p/1"}, SETTING, "https://carrier.example/p/1"),
+        ({"tracking_url": "javascript:alert(1)"}, SETTING, "https://parcels.example/?id=a%2F%22%C3%A9"),
+        ({"tracking_url": "https://x\nBcc: eve"}, "", ""),
+        ({"tracking_url": "https://x/" + "y" * 500}, "", ""),
+        ({"tracking_url": ["https://x/"]}, "", ""),
+    ],
+)
+def test_a_parcels_page_is_the_carriers_answer_or_follows_from_the_setting(
+    answer: Json, setting: str, url: str
+) -> None:
+    parcel = parcel_of({"tracking": 'a/"é', **answer}, tracking_url=setting)
+    assert parcel == Parcel(tracking='a/"é', url=url)
 
 
 @pytest.mark.parametrize("result", [None, {}, {"tracking": 5}, {"tracking": "a\nb"}])
