@@ -1,6 +1,6 @@
 """Signed tokens in the URL of an order's page, with which customers without an account find their order again."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.core import signing
@@ -10,9 +10,15 @@ VALID_FOR = timedelta(days=90)
 """How long a token opens its order. After that it only has a new one sent, to the email address of the order."""
 
 
-def make_token(order_id: UUID) -> str:
-    """Returns the token that lets its bearer see this order, until it is too old."""
-    return _signer().sign(order_id.hex)
+def make_token(order_id: UUID, *, signed_at: datetime | None = None) -> str:
+    """Returns the token that lets its bearer see this order, until it is too old. It counts from now, unless
+    `signed_at` is given."""
+    return _signer(signed_at).sign(order_id.hex)
+
+
+def today() -> datetime:
+    """When this day began, for a token of which two that are made on the same day are to be alike."""
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def read_token(token: str) -> UUID | None:
@@ -38,5 +44,18 @@ def read_old_token(token: str) -> UUID | None:
     return None
 
 
-def _signer() -> signing.TimestampSigner:
-    return signing.TimestampSigner(sep=".", salt=SALT)
+class _Signer(signing.TimestampSigner):
+    """A signer that may sign as if it were another time."""
+
+    signed_at: datetime | None = None
+
+    def timestamp(self) -> str:
+        if self.signed_at is None:
+            return super().timestamp()
+        return signing.b62_encode(int(self.signed_at.timestamp()))
+
+
+def _signer(signed_at: datetime | None = None) -> signing.TimestampSigner:
+    signer = _Signer(sep=".", salt=SALT)
+    signer.signed_at = signed_at
+    return signer

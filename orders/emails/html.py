@@ -7,7 +7,7 @@ them it says the same.
 
 from html import escape
 
-from orders.emails.letter import Block, Button, Facts, Heading, Item, Items, Letter, Note, Paragraph
+from orders.emails.letter import Block, Button, Facts, Heading, Item, Items, Letter, Link, Note, Paragraph
 
 _SANS = (
     "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans',Helvetica,Arial,sans-serif;"
@@ -100,7 +100,7 @@ def _block(block: Block) -> str:
         case Items():
             return _items(block)
         case Facts(rows):
-            return _table("".join(_fact(label, text) for label, text in rows), "margin:16px 0 0;")
+            return _table("".join(_fact(label, fact) for label, fact in rows), "margin:16px 0 0;")
 
 
 def _items(items: Items) -> str:
@@ -138,13 +138,18 @@ def _item(row: Item) -> str:
     )
 
 
-def _fact(label: str, text: str) -> str:
+def _fact(label: str, fact: str | Link) -> str:
     style = f"padding:4px 0;{_SANS}font-size:14px;line-height:21px;"
     return (
         f'<tr><td class="quiet" valign="top" width="35%" style="{style}padding-right:12px;color:{_QUIET};">'
         f'{escape(label)}</td><td class="ink" valign="top" style="{style}color:{_INK};word-break:break-word;">'
-        f"{_lines(text)}</td></tr>"
+        f"{_link(fact) if isinstance(fact, Link) else _lines(fact)}</td></tr>"
     )
+
+
+def _link(link: Link) -> str:
+    style = f"color:{_INK};text-decoration:underline;"
+    return f'<a class="ink" href="{escape(link.url)}" style="{style}">{escape(link.text)}</a>'
 
 
 def _table(rows: str, style: str) -> str:

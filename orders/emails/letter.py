@@ -59,10 +59,18 @@ class Items:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A few words that lead to a url."""
+
+    text: str
+    url: str
+
+
+@dataclass(frozen=True)
 class Facts:
     """Labels with what they stand for, which may have several lines."""
 
-    rows: Sequence[tuple[str, str]]
+    rows: Sequence[tuple[str, str | Link]]
 
 
 @dataclass(frozen=True)
@@ -114,12 +122,16 @@ def _text(block: Block) -> str:
             lines = [f"  {_item(row)}" for row in rows]
             return "\n".join([*lines, *([f"  {total[0]}: {total[1]}"] if total else [])])
         case Facts(rows):
-            return "\n".join(f"{label}:{_indented(text)}" for label, text in rows)
+            return "\n".join(f"{label}:{_indented(_plain(fact))}" for label, fact in rows)
 
 
 def _item(row: Item) -> str:
     title = f"{row.quantity} × {row.title}"
     return f"{title}: {row.amount}" if row.amount else title
+
+
+def _plain(fact: str | Link) -> str:
+    return f"{fact.text}\n{fact.url}" if isinstance(fact, Link) else fact
 
 
 def _indented(text: str) -> str:

@@ -12,6 +12,7 @@ from orders.access.public_urls import public_url
 from orders.business import registry
 from orders.business.editing import sends_notice
 from orders.business.updates import OrderUpdate
+from orders.emails import pictures
 from orders.emails.letter import (
     Block,
     Button,
@@ -39,10 +40,6 @@ from orders.wording.customer_updates import update_of
 from orders.wording.customers.progress import Progress, progress
 from orders.wording.units import money
 
-PICTURED = 4
-"""The most lines of an order that have a picture."""
-WIDTH = 72
-"""How wide a picture is shown, in CSS pixels. It has twice as many of its own."""
 MOST = 10
 """The most emails about one order, so that nobody fills a stranger's mailbox by having payments declined."""
 ONCE = frozenset({OrderUpdate.STOPPED, OrderUpdate.CANCEL_STUCK})
@@ -111,13 +108,13 @@ def _the_order(tracked: TrackedOrder) -> Sequence[Block]:
     order = tracked.order
     blocks: list[Block] = []
     if order.lines:
-        pictures = _pictures(order)
+        drawn = _pictures(order)
         rows = [
             Item(
                 title=one_line(line.title),
                 quantity=str(line.quantity),
                 amount=_sum(line.quantity, line.unit_price) if order.total else "",
-                picture=pictures.get(line.sku),
+                picture=drawn.get(line.sku),
             )
             for line in order.lines
         ]
@@ -135,17 +132,9 @@ def _sum(quantity: int, price: Money) -> str:
 
 def _pictures(order: CustomerOrder) -> dict[str, Picture]:
     kind = registry.find_kind(order.workflow)
-    skus = [line.sku for line in order.lines[:PICTURED]]
-    drawn = kind.pictures(skus, width=2 * WIDTH) if kind else {}
-    return {
-        sku: Picture(
-            cid=f"picture{number}@{order.id.hex}",
-            png=picture.png,
-            width=WIDTH,
-            height=round(WIDTH * picture.height / picture.width),
-        )
-        for number, (sku, picture) in enumerate(drawn.items())
-    }
+    skus = [line.sku for line in order.lines[: pictures.MOST]]
+    drawn = kind.pictures(skus, width=pictures.DRAWN) if kind else {}
+    return pictures.inline(drawn, order_id=order.id)
 
 
 def _small_print(present: Progress, is_guest: bool) -> Sequence[Block]:

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import DateTimeField, Func
 from django.utils import timezone
 
-from orders.models import ArchivedOrder, Event, Order, SubmissionMessage
+from orders.models import ArchivedOrder, Event, Order, StepState, SubmissionMessage
 from orders.selectors import archived_orders, database_clock
 from orders.selectors.customer_order import (
     CustomerOrder,
@@ -20,7 +20,7 @@ from orders.selectors.customer_order import (
 )
 from orders.selectors.orders import LOOKS, Belonging, belonging_to, find_submission
 from orders.selectors.stored_orders import stored_order
-from orders.vocabulary import EventKind
+from orders.vocabulary import EventKind, StepStatus
 
 GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
@@ -93,6 +93,18 @@ def belongs_to_account(*, order_id: UUID) -> bool:
     return any(
         model.objects.filter(pk=order_id, customer__isnull=False).exists() for model in (Order, ArchivedOrder)
     )
+
+
+def result_of(order: CustomerOrder, step: str) -> Mapping[str, Any]:
+    """What a step's agent answered when it was completed; empty if it is not. One statement."""
+    if not any(done.name == step and done.state == StepStatus.COMPLETED for done in order.steps):
+        return {}
+    if order.is_archived:
+        archived = archived_orders.find(order.id)
+        results = [state.result for state in archived.steps if state.name == step] if archived else []
+    else:
+        results = list(StepState.objects.filter(process=order.id, name=step).values_list("result", flat=True))
+    return results[0] or {} if results else {}
 
 
 def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:

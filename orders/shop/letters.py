@@ -1,12 +1,13 @@
 """The shop's own emails about an order: that it is on its way, and that it was cancelled.
 
-They are written from the step's request alone: the same request gives the same email, so a second copy is identical.
-What the request does not say is not said. It does not tell whose account the order belongs to, so they have no link.
+Their words are written from the step's request alone, and what the request does not say is not said. The same request
+and enclosures give the same email. A second copy differs from the first at most in the signature of its link, which has
+the day when it was made, and in pictures that could not be looked up.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from email.utils import parseaddr
 
 from django.utils import translation
@@ -15,13 +16,16 @@ from django.utils.translation import gettext as _
 from orders.emails.html import as_html
 from orders.emails.letter import (
     Block,
+    Button,
     Facts,
     Heading,
     Item,
     Items,
     Letter,
+    Link,
     Note,
     Paragraph,
+    Picture,
     as_text,
     one_line,
 )
@@ -31,13 +35,13 @@ from orders.fields import countries
 from orders.fields.locales import known_language, reader_locale
 from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
+from orders.shop.tracking import parcel_of
 from orders.wording.units import money
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _DOT_ATOM = re.compile(rf"{_ATOM}(\.{_ATOM})*")
 _ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 LONGEST_ADDRESS = 254
-LONGEST_TRACKING = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +52,23 @@ class Sender:
     name: str
     address: str
     domain: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enclosures:
+    """What an email has beside the request's words: the link to the order, and pictures by SKU.
+
+    `is_guests` is whether whoever has the link can see the order. `tracking_url` is the url of parcels' pages, with
+    `{tracking}` for the number.
+    """
+
+    link: str = ""
+    is_guests: bool = False
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+    tracking_url: str = ""
+
+
+NOTHING = Enclosures()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,41 +96,37 @@ def message_id(key: str, domain: str) -> str:
     return f"<{key}@{domain}>"
 
 
-def compose_confirmation(request: Request, *, sender: Sender) -> OrderEmail:
+def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclosures = NOTHING) -> OrderEmail:
     """Writes the email that says that an order is on its way. Raises `ValueError` if it cannot be composed."""
     with translation.override(known_language(request.data.get("language"))):
-        tracking = _tracking(request)
         sent = _was_sent(request)
         heading = _("Your order is on its way.") if sent else _("Your order is confirmed.")
         facts = [
             (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), _address(request.data["ship_to"])),
+            *_tracking(request, enclosures),
         ]
-        if tracking:
-            facts.append((_("Tracking number"), tracking))
         thanks = _("Thank you for your order.")
         blocks: list[Block] = [
             Heading(heading),
             Paragraph(_hello(request.data)),
             Paragraph(_("Thank you for your order. It’s with the carrier.") if sent else thanks),
-            _items(request.data),
+            *_link(enclosures),
+            _items(request.data, enclosures.pictures),
             Facts(facts),
-            Note(_("Questions? Reply to this email, and a person will answer.")),
+            *_small_print(enclosures),
         ]
         return _compose(request, sender=sender, heading=heading, blocks=blocks)
 
 
-def compose_cancellation(request: Request, *, sender: Sender) -> OrderEmail:
+def compose_cancellation(request: Request, *, sender: Sender, enclosures: Enclosures = NOTHING) -> OrderEmail:
     """Writes the email that says that an order was cancelled. Raises `ValueError` if it cannot be composed.
 
     It is sent after everything else has been reversed (docs/adr/0005).
     """
     with translation.override(known_language(request.data.get("language"))):
         heading = _("Your order was cancelled.")
-        tracking = _tracking(request)
-        facts = [(_("Order number"), spoken_number(request.order_id))]
-        if tracking:
-            facts.append((_("Tracking number"), tracking))
+        facts = [(_("Order number"), spoken_number(request.order_id)), *_tracking(request, enclosures)]
         handed_over = _("It had been handed to the carrier already, and we’ve cancelled the shipment.")
         blocks: list[Block] = [
             Heading(heading),
@@ -121,9 +138,10 @@ def compose_cancellation(request: Request, *, sender: Sender) -> OrderEmail:
                     " refunded. Your bank may take a few days to show it. There’s nothing you need to do."
                 )
             ),
-            _items(request.data),
+            *_link(enclosures),
+            _items(request.data, enclosures.pictures),
             Facts(facts),
-            Note(_("Questions? Reply to this email, and a person will answer.")),
+            *_small_print(enclosures),
         ]
         return _compose(request, sender=sender, heading=heading, blocks=blocks)
 
@@ -137,17 +155,31 @@ def _was_sent(request: Request) -> bool:
     return bool(request.results.get("create-shipment"))
 
 
-def _tracking(request: Request) -> str:
-    tracking = (request.results.get("create-shipment") or {}).get("tracking")
-    return tracking[:LONGEST_TRACKING] if isinstance(tracking, str) and tracking.isprintable() else ""
+def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str | Link]]:
+    parcel = parcel_of(request.results.get("create-shipment"), tracking_url=enclosures.tracking_url)
+    if parcel is None:
+        return []
+    return [(_("Tracking number"), Link(parcel.tracking, parcel.url) if parcel.url else parcel.tracking)]
 
 
-def _items(data: Json) -> Items:
+def _link(enclosures: Enclosures) -> Sequence[Block]:
+    return [Button(_("Go to your order"), enclosures.link)] if enclosures.link else []
+
+
+def _small_print(enclosures: Enclosures) -> Sequence[Block]:
+    notes = [Note(_("Questions? Reply to this email, and a person will answer."))]
+    if enclosures.is_guests:
+        notes.append(Note(_("Anyone who has this email can see your order, so please keep it to yourself.")))
+    return notes
+
+
+def _items(data: Json, pictures: Mapping[str, Picture]) -> Items:
     rows = [
         Item(
             title=one_line(line["title"]),
             quantity=str(line["quantity"]),
             amount=_money(line["quantity"] * line["unit_price"], data["currency"]),
+            picture=pictures.get(line["sku"]),
         )
         for line in data["lines"]
     ]
@@ -183,7 +215,9 @@ def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence
         "X-Order-Id": str(request.order_id),
         "Auto-Submitted": "auto-generated",
     }
-    content = write(Message(headers=headers, text=as_text(letter), html=as_html(letter)))
+    content = write(
+        Message(headers=headers, text=as_text(letter), html=as_html(letter), pictures=letter.pictures)
+    )
     return OrderEmail(recipient=recipient, message_id=headers["Message-ID"], content=content)
 
 

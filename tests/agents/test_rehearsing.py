@@ -1,19 +1,24 @@
 """A rehearsal of a resubmission shows what the resubmission then sends, and sends and writes nothing itself."""
 
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
+from django.test import Client
 
 from orders.demo import loading
 from orders.engine.errors import Fault, Refused, Unresolved
 from orders.engine.rehearsals import EMAIL
 from orders.engine.runtime.sql import fetch
+from orders.fields.order_numbers import spoken_number
 from orders.services.operators.rehearsing import RehearsedCall, rehearse_resubmission
 from orders.services.order_changes import resubmit_order
 from orders.shop.models import Product
@@ -21,6 +26,7 @@ from orders.shop.placing import place_order
 from orders.testing import StandIn, run_to_end
 from tests.sandbox.process import Sandbox
 from tests.support.factories import new_order
+from tests.support.mailbox import text_of
 
 SERVICES = ("warehouse", "payments", "carrier", "mail")
 is_cut_off = False
@@ -74,6 +80,17 @@ def everything(sandbox: Sandbox) -> list[Any]:
     tables = [name for (name,) in fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
     rows = [sorted(map(str, fetch(f"SELECT row::text FROM {table} AS row"))) for table in sorted(tables)]
     return [*(sandbox.ledger(service) for service in SERVICES), rows]
+
+
+def newest_email(sandbox: Sandbox) -> bytes:
+    """The email that the sandbox's mailbox shows first, as it was sent but for the ends of lines."""
+    number = re.findall(r"/_mail/(\d+)", text_at(sandbox, "/_mail/"))[0]
+    return text_at(sandbox, f"/_mail/{number}/raw").replace("\r\n", "\n").encode()
+
+
+def text_at(sandbox: Sandbox, path: str) -> str:
+    with closing(sandbox.open("GET", path, b"", {})) as connection:
+        return connection.getresponse().read().decode()
 
 
 def rehearsed(order_id: UUID, sandbox: Sandbox) -> RehearsedCall:
@@ -135,6 +152,26 @@ def test_a_step_that_sends_an_email_shows_the_email(order_id: UUID, sandbox: San
     assert [call.message.headers["To"]] == email["to"]
     assert call.message.headers["Subject"] == email["subject"]
     assert call.message.text == email["body"]
+    assert newest_email(sandbox).endswith(call.message.body.replace(b"\r\n", b"\n"))
+    assert call.message.body.count(b"Content-Type: image/png") == 1
+
+
+@pytest.mark.parametrize("compensates", [False, True])
+def test_both_emails_of_an_order_lead_to_it_and_show_its_poster(
+    order_id: UUID, sandbox: Sandbox, client: Client, compensates: bool
+) -> None:
+    assert run_to_end(order_id, compensate=compensates).state == (
+        "compensated" if compensates else "processed"
+    )
+    email = message_from_bytes(newest_email(sandbox), policy=policy.default)
+    assert isinstance(email, EmailMessage) and email["X-Order-Id"] == str(order_id)
+    (link,) = re.findall(r"Go to your order:\n\n(\S+)\n", text_of(email))
+    page = client.get(urlsplit(link).path)
+    assert page.status_code == 200 and spoken_number(order_id) in page.content.decode()
+    (png,) = (part for part in email.walk() if part.get_content_type() == "image/png")
+    (html,) = (part for part in email.walk() if part.get_content_type() == "text/html")
+    assert f'src="cid:{png["Content-ID"].strip("<>")}"' in html.get_content()
+    assert png.get_content().startswith(b"\x89PNG")
 
 
 def test_what_comes_later_names_the_result_that_nobody_knows_yet(order_id: UUID, sandbox: Sandbox) -> None:

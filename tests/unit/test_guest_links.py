@@ -1,13 +1,14 @@
 """A guest's link is for one order, and nobody can forge one."""
 
 import time
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.core import signing
 
-from orders.access.guest_links import SALT, VALID_FOR, make_token, read_old_token, read_token
+from orders.access.guest_links import SALT, VALID_FOR, make_token, read_old_token, read_token, today
 
 
 def test_a_token_yields_the_order_it_was_made_for() -> None:
@@ -40,6 +41,19 @@ def test_a_token_opens_its_order_for_90_days(
         token = make_token(order_id)
     assert read_token(token) == (order_id if is_open else None)
     assert read_old_token(token) == (None if is_open else order_id)
+
+
+def test_two_tokens_of_one_day_are_alike() -> None:
+    order_id, day = uuid4(), today()
+    token = make_token(order_id, signed_at=day)
+    assert (
+        token
+        == make_token(order_id, signed_at=day)
+        != make_token(order_id, signed_at=day - timedelta(days=1))
+    )
+    assert read_token(token) == order_id
+    old = make_token(order_id, signed_at=day - VALID_FOR - timedelta(seconds=1))
+    assert (read_token(old), read_old_token(old)) == (None, order_id)
 
 
 def test_a_token_without_an_age_is_old() -> None:

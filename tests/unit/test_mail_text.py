@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from dataclasses import replace
 from email.message import EmailMessage
 from email.parser import BytesParser
 from email.policy import default
@@ -12,21 +13,27 @@ import aiosmtplib
 import pytest
 
 from orders.agents.smtp import MailServer, classify_mail, read_email_url
+from orders.emails.letter import Picture
 from orders.emails.mime import Message, write
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Fault, Refused, Transient
 from orders.fields.order_numbers import spoken_number
 from orders.shop.letters import (
+    Enclosures,
     OrderEmail,
     compose_cancellation,
     compose_confirmation,
     message_id,
     read_sender,
 )
+from orders.shop.tracking import Parcel, parcel_of
 from tests.support.mailbox import text_of
 
 ORDER = uuid.UUID("01936c2e-0000-7000-8000-0000000000aa")
 SENDER = read_sender("Print Shop <orders@shop.example>")
+PICTURE = Picture(cid="picture0@order", png=b"\x89PNG", width=72, height=96)
+ENCLOSURES = Enclosures(link="https://shop.example/o/abc/", pictures={"first-sun": PICTURE})
+KEEP_IT = "Anyone who has this email can see your order, so please keep it to yourself."
 
 
 def request(*, key: str = "", results: dict[str, Json] | None = None, **data: Any) -> Request:
@@ -92,6 +99,41 @@ def test_the_confirmation_names_the_tracking_number_when_there_is_one() -> None:
     assert "Tracking number: trk_1" in text_of(as_received(shown))
 
 
+SETTING = "https://parcels.example/?id={tracking}"
+
+
+@pytest.mark.parametrize("compose", [compose_confirmation, compose_cancellation])
+def test_both_emails_lead_to_the_carriers_page_about_the_parcel(compose: Any) -> None:
+    mail = as_received(
+        compose(
+            request(results={"create-shipment": {"tracking": "trk_1"}}),
+            sender=SENDER,
+            enclosures=Enclosures(tracking_url=SETTING),
+        )
+    )
+    assert "Tracking number:\n  trk_1\n  https://parcels.example/?id=trk_1\n" in text_of(mail)
+    assert re.search(r'<a [^>]*href="https://parcels\.example/\?id=trk_1"[^>]*>trk_1</a>', html_of(mail))
+
+
+@pytest.mark.parametrize(
+    ("answer", "setting", "url"),
+    [
+        ({}, "", ""),
+        ({}, SETTING, "https://parcels.example/?id=a%2F%22%C3%A9"),
+        ({"tracking_url": "https://carrier.example/p/1"}, SETTING, "https://carrier.example/p/1"),
+        ({"tracking_url": "javascript:alert(1)"}, SETTING, "https://parcels.example/?id=a%2F%22%C3%A9"),
+        ({"tracking_url": "https://x\nBcc: eve"}, "", ""),
+        ({"tracking_url": "https://x/" + "y" * 500}, "", ""),
+        ({"tracking_url": ["https://x/"]}, "", ""),
+    ],
+)
+def test_a_parcels_page_is_the_carriers_answer_or_follows_from_the_setting(
+    answer: Json, setting: str, url: str
+) -> None:
+    parcel = parcel_of({"tracking": 'a/"é', **answer}, tracking_url=setting)
+    assert parcel == Parcel(tracking='a/"é', url=url)
+
+
 @pytest.mark.parametrize("result", [None, {}, {"tracking": 5}, {"tracking": "a\nb"}])
 def test_the_confirmation_does_not_need_a_usable_tracking_number(result: Any) -> None:
     shown = compose_confirmation(request(results={"create-shipment": result}), sender=SENDER)
@@ -138,23 +180,37 @@ def test_an_email_is_in_the_language_of_the_order_if_we_have_it(tag: str, langua
 
 def test_both_forms_of_an_email_say_the_same_and_fetch_nothing() -> None:
     ship_to = {**request().data["ship_to"], "name": "<b>Ada</b> & Co"}
-    mail = as_received(compose_confirmation(request(ship_to=ship_to), sender=SENDER))
+    mail = as_received(compose_confirmation(request(ship_to=ship_to), sender=SENDER, enclosures=ENCLOSURES))
     html = html_of(mail)
     assert "&lt;b&gt;Ada&lt;/b&gt; &amp; Co" in html and "<b>Ada" not in html
-    assert (
-        not re.search(r"(src|href|url)\W{1,3}https?:", html)
-        and "<script" not in html
-        and "@import" not in html
-    )
+    assert not re.search(r"(src|url)\W{1,3}https?:|<script|@import", html)
+    assert re.findall(r"href=\"(.*?)\"", html) == [ENCLOSURES.link]
     words = unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)).split()
     missing = set(text_of(mail).replace(":", " ").replace("2 ×", "").replace("1 ×", "").split()) - set(words)
+    missing -= {"https", ENCLOSURES.link.removeprefix("https:")}
     assert missing == set()
 
 
 @pytest.mark.pattern("A3", "A7")
-def test_the_same_request_gives_the_same_email() -> None:
-    first, second = (compose_confirmation(request(), sender=SENDER).content for _ in range(2))
+def test_the_same_request_and_enclosures_give_the_same_email() -> None:
+    first, second = (
+        compose_confirmation(request(), sender=SENDER, enclosures=ENCLOSURES).content for _ in range(2)
+    )
     assert first == second
+
+
+@pytest.mark.parametrize("compose", [compose_confirmation, compose_cancellation])
+@pytest.mark.parametrize("is_guests", [True, False])
+def test_both_emails_lead_to_the_order_and_show_what_has_a_picture(compose: Any, is_guests: bool) -> None:
+    enclosures = replace(ENCLOSURES, is_guests=is_guests)
+    mail = as_received(compose(request(), sender=SENDER, enclosures=enclosures))
+    html = html_of(mail)
+    assert f"Go to your order:\n\n{ENCLOSURES.link}\n" in text_of(mail)
+    assert f'<a class="action" href="{ENCLOSURES.link}"' in html
+    assert html.count("<img") == html.count(f'src="cid:{PICTURE.cid}"') == 1
+    (png,) = (part for part in mail.walk() if part.get_content_type() == "image/png")
+    assert (png["Content-ID"], png.get_content()) == (f"<{PICTURE.cid}>", PICTURE.png)
+    assert (KEEP_IT in text_of(mail)) == (KEEP_IT in html) == is_guests
 
 
 @pytest.mark.parametrize("suffix", ["", "/undo", "/undo2"])

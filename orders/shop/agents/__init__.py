@@ -8,6 +8,8 @@ from orders.shop.agents.carrier import Carrier
 from orders.shop.agents.mail import Mail
 from orders.shop.agents.payments import Payments
 from orders.shop.agents.warehouse import Warehouse
+from orders.shop.enclosing import Encloser, look_up
+from orders.shop.tracking import read_tracking_url
 from sasweb.environment import next_port
 
 
@@ -21,5 +23,6 @@ def agents(environment: Environment) -> Sequence[Agent]:
         Mail(
             environment.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
             sender=environment.sender(),
+            encloser=Encloser(look_up, tracking_url=read_tracking_url(environment)),
         ),
     ]

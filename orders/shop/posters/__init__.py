@@ -8,6 +8,7 @@ change how something is drawn, raise `DRAWN`, so that browsers fetch the picture
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import resvg_py
 
@@ -41,8 +42,13 @@ def draw(raw: object) -> str:
 
 
 def paint(raw: object, *, width: int) -> bytes:
-    """The picture as a PNG so many pixels wide, for programs that show no SVG. It takes some 20 ms."""
-    return bytes(resvg_py.svg_to_bytes(svg_string=draw(raw), width=width, skip_system_fonts=True))
+    """The picture as a PNG so many pixels wide, for programs that show no SVG. It takes some 20 ms, the first time."""
+    return _painted(draw(raw), width)
+
+
+@lru_cache(maxsize=256)
+def _painted(svg: str, width: int) -> bytes:
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, width=width, skip_system_fonts=True))
 
 
 def fingerprint(raw: object) -> str:

@@ -4,6 +4,7 @@
 {% paper_colour poster.design %}            "#f4efe6", which shows until the picture has arrived
 {% sold_lines order as lines %}             pairs: each line, and the product that it was
 {% delivery tracked.data as ship_to %}      the address, with the country's name
+{% parcel order as parcel %}                the carrier's number and page of it; None before there is one
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
 """
 
@@ -14,10 +15,12 @@ from django import template
 from django.urls import reverse
 
 from orders.fields import countries
+from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.shop import catalogue, posters
 from orders.shop.description import ship_to
 from orders.shop.storefront.checkout_form import METHODS
+from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 
 register = template.Library()
 
@@ -46,6 +49,12 @@ def delivery(data: Mapping[str, Any]) -> Mapping[str, str]:
     """The address that an order with these data goes to, with the name of its country."""
     address = ship_to(data)
     return {**address, "country": countries.name(address.get("country", ""))}
+
+
+@register.simple_tag
+def parcel(order: CustomerOrder) -> Parcel | None:
+    """The parcel of an order that was handed to the carrier."""
+    return parcel_of(tracked_orders.result_of(order, "create-shipment"), tracking_url=present_tracking_url())
 
 
 @register.simple_tag

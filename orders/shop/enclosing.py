@@ -1,0 +1,103 @@
+"""What the shop's emails have that the step's request does not say: the link to the order, and the pictures.
+
+The agent has no database, so what needs one is looked up in a thread of its own. An email must never fail or wait for a
+picture: if the database does not answer in time, it has none.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from orders.access import guest_links
+from orders.emails import pictures
+from orders.engine.contracts import Request
+from orders.selectors.tracked_orders import belongs_to_account
+from orders.shop.letters import Enclosures
+from orders.shop.pictures import line_pictures
+
+LOOK_UP_WITHIN = 2.0
+"""Seconds. An email waits no longer for what is only an ornament."""
+
+log = structlog.get_logger()
+Result = TypeVar("Result")
+
+
+class Encloser:
+    """Finds what belongs into an email: what `look_up` answers `within` so many seconds, and the setting
+    `tracking_url`."""
+
+    def __init__(
+        self,
+        look_up: Callable[[Request], Enclosures],
+        *,
+        tracking_url: str = "",
+        within: float = LOOK_UP_WITHIN,
+    ) -> None:
+        self._look_up = look_up
+        self._tracking_url = tracking_url
+        self._within = within
+        self._thread = ThreadPoolExecutor(1, "enclosing")
+
+    async def enclose(self, request: Request) -> Enclosures:
+        """What to enclose: the link at least."""
+        return replace(await self._looked_up(request), tracking_url=self._tracking_url)
+
+    async def _looked_up(self, request: Request) -> Enclosures:
+        try:
+            return await self._run(lambda: self._guarded(request))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the email is worth more than its pictures
+            log.warning(
+                "email without pictures",
+                action="enclose",
+                order_id=str(request.order_id),
+                error=f"{type(error).__name__}: {error}",
+            )
+            return Enclosures(link=order_link(request.order_id))
+
+    async def close(self) -> None:
+        """Closes the connection, and ends the thread once it has finished what it is at."""
+        try:
+            await self._run(lambda: connection.close())  # that of the thread
+        except TimeoutError:
+            log.warning("a look-up of pictures still runs", action="enclose")
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _guarded(self, request: Request) -> Enclosures:
+        """Looks up; a connection that failed is closed, so that the next email opens a new one."""
+        try:
+            return self._look_up(request)
+        except DatabaseError:
+            connection.close()
+            raise
+
+    async def _run(self, work: Callable[[], Result]) -> Result:
+        running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await asyncio.wait_for(running, self._within)
+
+
+def order_link(order_id: UUID) -> str:
+    """The link to an order: a guest's, which leads to the account's page if the order belongs to an account.
+
+    Its path is written out. `reverse` would import every view into the agents' process, which takes seconds.
+    """
+    return (
+        f"{settings.CONFIG.public_url}/o/{guest_links.make_token(order_id, signed_at=guest_links.today())}/"
+    )
+
+
+def look_up(request: Request) -> Enclosures:
+    """The link, whether it is a guest's, and the pictures. At most three statements."""
+    skus = [line["sku"] for line in request.data["lines"][: pictures.MOST]]
+    drawn = line_pictures(skus, width=pictures.DRAWN)
+    return Enclosures(
+        link=order_link(request.order_id),
+        is_guests=not belongs_to_account(order_id=request.order_id),
+        pictures=pictures.inline(drawn, order_id=request.order_id),
+    )

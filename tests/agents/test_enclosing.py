@@ -1,0 +1,82 @@
+"""Each email about an order leads to it and shows its posters, and is sent without them if they cannot be looked up."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.urls import resolve
+
+from orders.access.guest_links import read_token
+from orders.emails.pictures import MOST
+from orders.engine.contracts import Request
+from orders.shop.agents.mail import Mail
+from orders.shop.enclosing import Encloser, look_up, order_link
+from orders.shop.letters import Enclosures
+from orders.shop.models import Product
+from tests.agents.calls import forward, perform
+from tests.sandbox.process import Sandbox
+from tests.web.shopping import customer, shop_order
+
+
+@contextmanager
+def failing() -> Iterator[Callable[[Request], Enclosures]]:
+    yield lambda request: {}[request]
+
+
+@contextmanager
+def hanging() -> Iterator[Callable[[Request], Enclosures]]:
+    """A look-up that takes longer than anybody waits for it."""
+    end = threading.Event()
+
+    def hang(_: Request) -> Enclosures:
+        end.wait(60.0)
+        return Enclosures()
+
+    try:
+        yield hang
+    finally:
+        end.set()
+
+
+@pytest.mark.pattern("A1")
+@pytest.mark.parametrize("trouble", [failing, hanging])
+def test_an_email_is_sent_without_what_cannot_be_looked_up(trouble: Any, sandbox: Sandbox) -> None:
+    request = forward("send-confirmation")
+    with trouble() as look_up_in_vain:
+        agent = Mail(
+            f"smtp://127.0.0.1:{sandbox.port + 1}",
+            sender="Print Shop <orders@shop.example>",
+            encloser=Encloser(look_up_in_vain, within=0.2),
+        )
+        perform(agent, request)
+    (mail,) = (mail for mail in sandbox.ledger("mail") if mail["order_id"] == str(request.order_id))
+    assert f"Go to your order:\n\n{order_link(request.order_id)}\n" in mail["body"]
+    assert "Anyone who has this email" not in mail["body"]  # nobody knows whether that is so
+
+
+def test_the_link_opens_the_page_of_the_order() -> None:
+    order_id = forward("send-confirmation").order_id
+    page = resolve(urlsplit(order_link(order_id)).path)
+    assert page.view_name == "order:guest-page"
+    assert read_token(page.kwargs["token"]) == order_id
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_guests", [True, False])
+def test_what_is_enclosed_takes_at_most_three_statements(
+    is_guests: bool, django_assert_max_num_queries: Any
+) -> None:
+    order = shop_order(customer=None if is_guests else customer()[0])
+    skus = [f"print-{number}" for number in range(MOST + 1)]
+    Product.objects.bulk_create(Product(sku=sku, title=sku, price=100, currency="EUR") for sku in skus[1:])
+    lines = [{"sku": sku, "title": sku, "quantity": 1, "unit_price": 100} for sku in skus]
+    request = replace(forward("send-confirmation", lines=lines), order_id=order.order_id)
+    with django_assert_max_num_queries(3):
+        enclosures = look_up(request)
+    assert enclosures.is_guests is is_guests
+    assert sorted(enclosures.pictures) == skus[1:MOST]  # the first has gone, the last is one too many
+    assert {picture.width for picture in enclosures.pictures.values()} == {72}
