@@ -122,7 +122,9 @@ def test_the_document_of_the_api_has_the_orders_of_both(ada: APIClient) -> None:
     assert list(bodies) == ["fulfil-order", "bake"]
     posters, cake = bodies["fulfil-order"], bodies["bake"]
     common = {"workflow", "subject", "priority", "reply_to", "reference", "metadata"}
-    assert posters["properties"].keys() == {"lines", "ship_to", "email", "payment_method", "language"} | common
+    assert (
+        posters["properties"].keys() == {"lines", "ship_to", "email", "payment_method", "language"} | common
+    )
     assert cake["properties"].keys() == common
     assert (cake["required"], "workflow" in posters["required"]) == (["workflow"], False)
     assert posters["properties"]["workflow"]["default"] == "fulfil-order"
