@@ -84,8 +84,8 @@ class StageWords:
 
     `title` says that they are done, and `ahead` what they are until then: "Paid" and "Payment". `waiting` is said
     of the stage while what does it cannot be used. `after_reversal` says that what they did is reversed, and
-    `until_reversal` what is said until it is. A stage of several steps is shown as its `parts` while these do not
-    stand alike.
+    `until_reversal` what is said until it is; without them, `ahead` names it, or else `title`: "Payment: reversed". A
+    stage of several steps is shown as its `parts` while these do not stand alike.
     """
 
     title: Words

@@ -1,9 +1,7 @@
 """The email that tells a customer what has become of her order: what its page says at the moment when it is sent."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from babel.dates import format_date, format_time
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -36,6 +34,7 @@ from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.order_updates import addressee_of
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import MessageKind, MessageState, StepStatus
+from orders.wording.clock_times import exact_moment
 from orders.wording.customer_updates import update_of
 from orders.wording.customers.progress import Progress, progress
 from orders.wording.units import money
@@ -94,14 +93,9 @@ def _what_the_page_says(present: Progress, url: str) -> Sequence[Block]:
     waits = []
     if present.declined_until:
         until = _("We’ll wait for you until {moment}. After that we’ll cancel the order.")
-        waits = [Paragraph(until.format(moment=_moment(present.declined_until)))]
+        moment = exact_moment(present.declined_until, locale=reader_locale())
+        waits = [Paragraph(until.format(moment=moment))]
     return [Heading(present.headline), *sentences, *waits, Button(_("Go to your order"), url)]
-
-
-def _moment(at: datetime) -> str:
-    locale = reader_locale()
-    words = _("{date}, {time} UTC")
-    return words.format(date=format_date(at, locale=locale), time=format_time(at, "short", locale=locale))
 
 
 def _the_order(tracked: TrackedOrder) -> Sequence[Block]:

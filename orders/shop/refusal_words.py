@@ -98,7 +98,7 @@ UNANSWERED: Mapping[str, RefusalWords] = {
         headline=_("Your bank isn’t answering."),
         sentence=_(
             "We’ve asked several times, and our team knows about it. You can wait, or choose another way to pay. If"
-            " you do, we first release whatever was reserved on the first card, so you won’t be charged twice."
+            " you do, we first release whatever was reserved on the card you used last, so you won’t be charged twice."
         ),
         icon="card",
     ),

@@ -4,6 +4,7 @@
 {{ poster.price|money:"short" }}        €39 when there are no cents
 {{ step.at|moment }}                    "2 minutes ago", and after a day the date; with the exact time on the element
 {{ step.at|moment:now }}                by this moment, which all ages of a page then share
+{{ progress.declined_until|deadline:now }}   "Nov 27, 2026, 2:05 PM UTC (in 2 hours)"
 {% icon "cart" %}                       from static/icons.svg, hidden from screen readers
 """
 
@@ -13,7 +14,6 @@ from functools import lru_cache
 from urllib.parse import urlencode
 
 import structlog
-from babel.dates import format_datetime
 from django import template
 from django.conf import settings
 from django.templatetags.static import static
@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from orders.fields.locales import reader_locale
 from orders.fields.money import Money
-from orders.wording import units
+from orders.wording import clock_times, units
 
 register = template.Library()
 
@@ -102,10 +102,19 @@ def moment(at: datetime, now: datetime | None = None) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{} {}" data-moment>{}</time>',
         at.isoformat(),
-        format_datetime(at, "medium", tzinfo=zone, locale=locale),
+        clock_times.exact_second(at, zone=zone, locale=locale),
         at.tzname() or "",
         text,
     )
+
+
+@register.filter
+def deadline(at: datetime, now: datetime) -> str:
+    """A moment to the minute, and within a day of `now` how far away it is."""
+    exact = clock_times.exact_moment(at, locale=reader_locale())
+    if abs(at - now) >= DAY:
+        return exact
+    return format_html(_("{moment} ({away})"), moment=exact, away=moment(at, now))
 
 
 @register.simple_tag

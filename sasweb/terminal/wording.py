@@ -18,7 +18,8 @@ def order_line(order: Mapping[str, Any]) -> str:
     if order["goal"] == "compensate" and order["state"] != "compensated":
         parts.append("being cancelled")
     parts += _waiting(order) + _failure(order)
-    return f"{order['id']}  {', '.join(parts)}"
+    names = [order["id"], order.get("number", ""), ", ".join(parts)]  # servers from before have no numbers
+    return "  ".join(filter(None, names))
 
 
 def order_lines(order: Mapping[str, Any]) -> str:
@@ -26,6 +27,7 @@ def order_lines(order: Mapping[str, Any]) -> str:
     total = order["total"]
     rows = {
         "order": order["id"],
+        "number": order.get("number", ""),
         "title": order["title"],
         "reference": order["reference"],
         "state": ", ".join([order["state"], *_waiting(order), *_failure(order)]),

@@ -10,6 +10,7 @@
   const input = dialog.querySelector("input");
   const list = dialog.querySelector("[role=listbox]");
   const count = dialog.querySelector("[data-count]");
+  const mistake = dialog.querySelector("[data-mistake]");
   let asking = 0;
   let abort = null;
 
@@ -51,17 +52,18 @@
     else input.removeAttribute("aria-activedescendant");
   }
 
-  function show(items) {
+  function show(items, wrong = "") {
     list.replaceChildren(...items);
+    mistake.textContent = wrong;
+    mistake.hidden = !wrong;
     items.forEach((item, at) => (item.id = `palette-${at}`));
     choose(items[0]);
     const key = items.length === 1 ? "one" : items.length ? "many" : "none";
-    count.textContent = count.dataset[key].replace("{n}", items.length);
+    count.textContent = `${count.dataset[key].replace("{n}", items.length)} ${wrong}`.trim();
   }
 
-  function found(html) {
-    const items = [...new DOMParser().parseFromString(html, "text/html").querySelectorAll("[role=option]")];
-    return items.map((item) => {
+  function found(page) {
+    return [...page.querySelectorAll("[role=option]")].map((item) => {
       const kept = document.importNode(item, true);
       kept.addEventListener("click", () => location.assign(kept.dataset.href));
       return kept;
@@ -81,7 +83,9 @@
         const answer = await fetch(`${dialog.dataset.url}?${new URLSearchParams({ q: input.value.trim() })}`, {
           signal: abort.signal,
         });
-        if (answer.ok) show([...own, ...found(await answer.text())]);
+        if (!answer.ok) return;
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        show([...own, ...found(page)], page.querySelector("[data-mistake]")?.textContent);
       } catch {
         // a later search has taken its place, or the server is away: the pages are still there
       }

@@ -120,7 +120,8 @@ def test_the_state_line_describes_the_real_standing(
     text = re.sub(r" \((pending|processing|error)\)$", "", header.removeprefix("state").strip())
     assert re.sub(r"\d\.\d s", "N s", text) == words
     assert line(order.order_id).startswith(f"{named(order.order_id)} {words.split()[0]}")
-    assert run("orders", "--json").json()["orders"][0]["steps"][0]["name"] == "bake"
+    (shown,) = run("orders", "--json").json()["orders"]
+    assert (shown["number"], shown["steps"][0]["name"]) == (spoken_number(order.order_id), "bake")
 
 
 def test_a_request_that_no_agent_has_taken_waits_for_the_agent() -> None:

@@ -53,7 +53,7 @@ class Bakery(OrderKind):
     name = "bake"
     label = "cake"
     is_open_to_clients = True
-    fields = (Field(name="cake", label="Cake"),)
+    fields = (Field(name="cake", label="Cake", act="Choose another cake"),)
     attributes = (Attribute(name="icing", label="Icing"),)
     personal = ("for",)
     step: ClassVar[Step] = Step(
@@ -63,6 +63,7 @@ class Bakery(OrderKind):
         data=lambda data: {"cake": data["cake"]},
         compensation=Compensation.NONE,
         editable=("cake",),
+        customer_editable=("cake",),
     )
 
     @classmethod
@@ -101,7 +102,7 @@ class TastedCakes(Bakery):
         name="bake-tasted",
         version=1,
         steps=(
-            replace(Bakery.step, takes_value=True),
+            replace(Bakery.step, takes_value=True, customer_editable=()),
             Step(
                 name="taste",
                 waits_for=Decision(choices=("serve", "bake again", "bin"), compensates=("bin",)),

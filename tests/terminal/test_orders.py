@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from orders.fields.order_numbers import spoken_number
 from orders.models import SubmissionMessage
 from tests.support.order_bodies import order_body
 from tests.terminal.command import Ran, Terminal
@@ -28,7 +29,7 @@ def place(terminal: Terminal, body: Path, *arguments: Any) -> Ran:
 
 def placed(terminal: Terminal, body: Path) -> UUID:
     """Places an order, and inserts it."""
-    order_id, _ = place(terminal, body).out.split()
+    order_id, _, _ = place(terminal, body).out.split()
     run_submission()
     return UUID(order_id)
 
@@ -40,7 +41,7 @@ def test_an_order_is_placed_once_however_often_its_key_is_used(terminal: Termina
     key = first.err.strip().removeprefix("Idempotency-Key: ")
     again = place(terminal, body, "--set", "reference=invoice 7", f"--key={key}", "--json")
     order = json.loads(again.out)
-    assert first.out == f"{order['id']}  pending\n"
+    assert first.out == f"{order['id']}  {order['number']}  pending\n"
     assert (order["reference"], order["lines"][0]["quantity"]) == ("invoice 7", 3)
     assert "An earlier request with this key has placed this order." in again.err
     assert SubmissionMessage.objects.get().order_id == UUID(order["id"])
@@ -74,10 +75,12 @@ def test_an_order_is_shown_and_cancelled(terminal: Terminal, body: Path) -> None
     shown = terminal.run("orders", "show", order_id)
     assert shown.status == 0, shown.err
     assert f"order      {order_id}" in shown.lines
+    assert f"number     {spoken_number(order_id)}" in shown.lines
     assert "total      11700 EUR in the smallest unit" in shown.lines
     assert "reserve-stock not_started" in shown.out
     cancelled = terminal.run("orders", "cancel", order_id)
     assert cancelled.status == 0 and "being cancelled" in cancelled.out
+    assert cancelled.out.startswith(f"{order_id}  {spoken_number(order_id)}  ")
     assert json.loads(terminal.run("orders", "show", order_id, "--json").out)["goal"] == "compensate"
     refused = terminal.run("orders", "pay", order_id)
     assert refused.status == 1 and "409 being_cancelled" in refused.err

@@ -31,6 +31,7 @@ def test_sentences_are_found_wherever_they_are_written(sentence: str) -> None:
 def test_what_operators_read_is_not_translated() -> None:
     places = {place for message in catalogues.sentences() for place, _ in message.locations}
     assert not {place for place in places if place.startswith(catalogues.IN_ENGLISH)}
+    assert "The database does not answer" not in catalogues.sentences()  # on a page that customers see, too
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != SOURCE])

@@ -73,6 +73,7 @@ def test_an_order_moves_to_the_version_2_of_the_guide(guide: dict[str, Any], set
 def test_the_guides_step_is_valid(guide: dict[str, Any]) -> None:
     assert guide["WRAP"].agent == "wrapping"
     assert guide["WRAP"].declined_as == "wrap_declined"
+    assert guide["PAPER"].customer_editable == tuple(field.name for field in guide["FIELDS"] if field.act)
     assert Workflow(name="branches", version=1, steps=guide["BRANCHES"]).has_branches
     assert guide["order_processed"].has_listeners(guide["WrapGift"])
 

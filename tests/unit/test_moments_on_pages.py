@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from babel import Locale
+from django.utils import translation
 
-from orders.templatetags.pages import moment
-from orders.wording import units
+from orders.templatetags.pages import deadline, moment
+from orders.wording import clock_times, units
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 ENGLISH = Locale("en")
@@ -45,3 +46,39 @@ def test_ages_and_dates_are_in_the_readers_language() -> None:
     assert units.age(timedelta(seconds=-119), locale=Locale("hu")) == "1 perccel ezelőtt"
     assert units.day(NOW, today=NOW.date(), locale=Locale("ko")) == "11월 27일"
     assert units.day(NOW, today=NOW.date().replace(year=2027), locale=ENGLISH) == "Nov 27, 2026"
+
+
+def spaced(text: str) -> str:
+    """A text with ordinary spaces where it has narrow ones that do not break."""
+    return text.replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("language", "minute", "second"),
+    [
+        ("en", "Nov 27, 2026, 2:05 PM UTC", "Nov 27, 2026, 2:05:09 PM"),
+        ("hu", "2026. nov. 27., 14:05 UTC", "2026. nov. 27. 14:05:09"),
+        ("ko", "2026. 11. 27., 14:05 UTC", "2026. 11. 27. 14시 5분 9초"),
+        ("zh_Hans", "2026年11月27日, 14:05 UTC", "2026年11月27日 14:05:09"),
+    ],
+)
+def test_the_time_of_day_is_written_as_people_write_it(language: str, minute: str, second: str) -> None:
+    at, locale = NOW.replace(hour=14, minute=5, second=9), Locale.parse(language)
+    with translation.override("en"):  # the dates are by the locale, the words between them in English
+        assert spaced(clock_times.exact_moment(at, locale=locale)) == minute
+    assert spaced(clock_times.exact_second(at, zone=UTC, locale=locale)) == second
+    with translation.override(language.replace("_", "-").lower()):
+        assert f'title="{second} UTC"' in spaced(moment(at, NOW))
+
+
+@pytest.mark.parametrize(
+    ("away", "text"),
+    [
+        (timedelta(minutes=30), "Nov 27, 2026, 12:30 PM UTC (in 30 minutes)"),
+        (timedelta(days=2), "Nov 29, 2026, 12:00 PM UTC"),
+    ],
+)
+def test_a_deadline_is_a_date_and_a_time_and_within_a_day_how_far_away_it_is(
+    away: timedelta, text: str
+) -> None:
+    assert spaced(re.sub("<[^>]+>", "", deadline(NOW + away, NOW))) == text

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from babel import Locale
 
 from orders.business.words import Situation, StageWords
 from orders.shop.customer_words import CUSTOMER_WORDS
-from orders.wording.customers.progress import Progress
+from orders.wording.customers.progress import Progress, progress
 from orders.wording.customers.stages import ICONS, STATES
 from tests.unit.shop_orders import (
     APPROVAL,
@@ -28,6 +29,7 @@ from tests.unit.shop_orders import (
     end,
     every_order,
     forward,
+    reversed_step,
 )
 
 BOTH = {STOCK: "completed", APPROVAL: "completed"}
@@ -400,4 +402,20 @@ def test_a_cancellation_is_late_by_its_own_time_and_does_not_call_the_order_safe
     assert not case.read(after=1_599).is_late
     late = case.read(after=1_601)
     assert late.offers_help and not any("Your order is safe" in words for words in late.sentences)
+    assert "We’re still cancelling your order, and nothing gets lost." in late.sentences[-1], (
+        "whoever cancelled it"
+    )
     assert not end(case).read(after=9_999).is_late
+
+
+def test_what_a_stage_without_words_for_its_reversal_does_is_named_by_its_noun() -> None:
+    case = cancel(forward(PAID))
+    reversing = {**case.steps, CAPTURE: {**case.steps[CAPTURE], **REVERSING["under way"]}}
+    titles = []
+    for each in (replace(case, steps=reversing), reversed_step(case, CAPTURE)):
+        free = replace(
+            each.tracked, order=replace(each.tracked.order, total=None)
+        )  # or its money would be a stage
+        page = progress(free, now=at(1_100), locale=Locale("en"), usual=None)
+        titles += [stage.title for stage in page.stages if stage.title.startswith(("Paid:", "Payment:"))]
+    assert titles == ["Payment: being reversed", "Payment: reversed"]

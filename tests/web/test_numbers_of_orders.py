@@ -149,6 +149,14 @@ def test_an_operator_hears_of_a_mistake_in_a_number(desk: Desk) -> None:
     assert MISTAKEN not in found(desk, spoken_number(uuid7())).content.decode()
 
 
+def test_the_palette_names_a_mistake_in_a_number_as_the_search_does(desk: Desk) -> None:
+    number = mistaken(spoken_number(uuid7()))
+    for words, is_mistaken in ((number.lower(), True), (spoken_number(uuid7()), False), ("deep sea", False)):
+        results = desk("viewer").get("/console/find/", {"q": words})
+        assert results.status_code == 200
+        assert (MISTAKEN in results.content.decode()) == is_mistaken, words
+
+
 def test_words_that_look_like_a_number_are_still_looked_for(desk: Desk) -> None:
     order = an_order({})
     described(order, subject="deep-blue")

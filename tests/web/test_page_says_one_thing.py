@@ -120,7 +120,7 @@ def test_what_was_reversed_stays_on_the_page_with_both_times(client: Client) -> 
     for title in ("Paid", "Handed to the carrier"):
         assert f"{title} : reversed later {yesterday[1]} reversed later" in words(page)
     for title in ("€78.00 refunded", "Shipment cancelled", "Stock released"):
-        assert f"{title} : done now" in words(page)
+        assert f"{title} now" in words(page)
     assert "Your bank may take up to 10 days to show it." in words(page)
 
 

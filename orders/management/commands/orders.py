@@ -2,6 +2,7 @@
 
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -83,7 +84,8 @@ class Command(ReadingCommand):
             "set_aside": count_set_aside(),
         }
         if options["json"]:
-            self.show_json(listing)
+            numbered = [{**asdict(order), "number": spoken_number(order.order_id)} for order in orders]
+            self.show_json({**listing, "orders": numbered})
             return DONE
         if orders:
             self.stdout.write(self._table(orders, moment))

@@ -84,11 +84,12 @@ def _reversal(group: Group, order: CustomerOrder, occurrences: Occurrences) -> S
     steps = [step for step in group.steps if step.name not in money and _is_reversible(step, order)]
     if not steps:
         return None
-    words, title = group.words, say(group.words.title, order)
+    words = group.words
+    noun = say(words.ahead or words.title, order)  # "Payment: reversed" rather than "Paid: reversed"
     if all(step.state == StepStatus.COMPENSATED for step in steps):
-        title = say(words.after_reversal, order) or say(AFTER_REVERSAL, order, stage=title)
+        title = say(words.after_reversal, order) or say(AFTER_REVERSAL, order, stage=noun)
         return Stage(title=title, state="done", at=_last_time(steps, occurrences))
-    title = say(words.until_reversal, order) or say(UNTIL_REVERSAL, order, stage=title)
+    title = say(words.until_reversal, order) or say(UNTIL_REVERSAL, order, stage=noun)
     is_begun = any(step.state == StepStatus.COMPENSATING for step in steps)
     return _open_stage(title, steps, order, state="now" if is_begun else "later")
 

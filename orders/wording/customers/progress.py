@@ -53,7 +53,7 @@ LATE: Words = gettext_lazy(
     "This is taking longer than we promised, and we’re sorry. Your order is safe and we’re still working on it."
 )
 CANCELLING_IS_LATE: Words = gettext_lazy(
-    "This is taking longer than it should, and we’re sorry. Your cancellation is safe and we’re still working on it."
+    "This is taking longer than it should, and we’re sorry. We’re still cancelling your order, and nothing gets lost."
 )
 USUAL: Words = gettext_lazy("This usually takes about {usual}.")
 
