@@ -24,6 +24,7 @@ from orders.business import (
 from orders.shop import description, fulfilment, pricing
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.models import Product
+from orders.shop.pictures import line_pictures
 from orders.shop.runbooks import RUNBOOKS
 from orders.shop.time_limits import present_limits, read_limits
 
@@ -143,8 +144,6 @@ class FulfilOrder(OrderKind):
 
     @classmethod
     def pictures(cls, skus: Sequence[str], *, width: int) -> Mapping[str, LinePicture]:
-        from orders.shop.pictures import line_pictures  # noqa: PLC0415 - the roles draw nothing
-
         return line_pictures(skus, width=width)
 
     @classmethod

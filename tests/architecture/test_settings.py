@@ -47,7 +47,7 @@ WRONG = [
     ("PAYMENTS_URL", "ftp://payments.example", NOT_A_URL),
     ("CARRIER_URL", "https://", NOT_A_URL),
     ("EMAIL_URL", "http://mail.example", "expected a URL that starts with smtp:// or smtps://"),
-    ("TRACKING_URL", "https://parcels.example/", "expected a URL with {tracking} in it"),
+    ("TRACKING_URL", "https://parcels.example", "expected a URL with {tracking} in it"),
     ("SHOP_NAME", " ", "expected one line of at most 60 characters"),
     ("EMAIL_FROM", "the shop", NOT_AN_EMAIL),
     ("SHOP_COMPANY", "two\nlines", "expected one line of at most 200 characters"),

@@ -7,7 +7,9 @@ from django.test import Client
 
 from orders.models import StepState
 from orders.shop import tracking
-from tests.web.shopping import done, guest_page, shop_order
+from tests.support.factories import ago
+from tests.support.finished_orders import archive
+from tests.web.shopping import STEPS, done, guest_page, shop_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 SENT = done("reserve-stock", "authorise-payment", "create-shipment")
@@ -43,3 +45,10 @@ def test_the_number_leads_to_the_carriers_page_if_there_is_one(
 @pytest.mark.parametrize("state", ["running", "compensated"])
 def test_what_is_not_with_the_carrier_has_no_number(client: Client, state: str) -> None:
     assert "Tracking number" not in page(client, {**SENT, "create-shipment": {"state": state}})
+
+
+def test_an_archived_order_keeps_its_number(client: Client) -> None:
+    order = shop_order(done(*STEPS), process_state="processed", started_at=ago(2), finished_at=ago(1))
+    StepState.objects.filter(process=order, name="create-shipment").update(result={"tracking": "trk_1"})
+    archive(order.order_id)
+    assert "trk_1" in client.get(guest_page(order)).content.decode()
