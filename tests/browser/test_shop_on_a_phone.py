@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Opener, States
+from tests.support.wait import until
 
 PHONE = {"width": 390, "height": 844}
 
@@ -46,9 +47,11 @@ def test_families_that_do_not_fit_say_so_and_the_chosen_one_is_in_view(open_page
     expect(page.locator(".chip[aria-current]")).to_be_in_viewport(ratio=1)
     sign = "getComputedStyle(document.querySelector('.chips'), '::after')"
     page.evaluate("document.querySelector('.chips').scrollLeft = 0")
-    page.wait_for_function(f"{sign}.content.length > 2 && !{sign}.color.endsWith(', 0)')")
+    until(
+        lambda: page.evaluate(f"{sign}.content.length > 2 && !{sign}.color.endsWith(', 0)')"), what="the sign"
+    )
     page.evaluate("document.querySelector('.chips').scrollLeft = 9999")
-    page.wait_for_function(f"{sign}.color.endsWith(', 0)')")
+    until(lambda: page.evaluate(f"{sign}.color.endsWith(', 0)')"), what="no sign at the end")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
-from orders.models.channel import NUMBER_IN_SQL
 
 
 class IdempotencyRecord(NamedTuple):
@@ -72,6 +71,8 @@ def find_records(words: Iterable[UsedWords]) -> dict[UsedWords, IdempotencyRecor
 
 def holders_of_number(order_id: UUID) -> set[UUID]:
     """The orders that have the number of this one; itself, if it has a record."""
+    from orders.models.channel import NUMBER_IN_SQL  # noqa: PLC0415 - a business is declared without Django
+
     number = NUMBER_IN_SQL.format
     rows = fetch(
         f"""
