@@ -108,18 +108,18 @@ def test_a_server_killed_between_the_commit_of_an_order_and_its_answer_has_place
     system: System, shop: Shop, database: OwnDatabase, is_alone: bool
 ) -> None:
     """The client is told to try again, and its key finds the order."""
-    server = shop.serve(database.url)
+    server, key = shop.serve(database.url), f"key of an order {'alone' if is_alone else 'together'}"
     stall = database.proxy.cut(Moment.STALL, "orders_submissionkey")
     with ThreadPoolExecutor(1) as client:
-        posted = client.submit(shop.post, server, "key-1", is_alone=is_alone)
+        posted = client.submit(shop.post, server, key, is_alone=is_alone)
         until(lambda: stall.stalled, what="a commit whose answer has not reached the web")
         database.crash()
         first = posted.result(90)
     assert (first.status, first.json["code"]) == (503, "unavailable")
     database.start()
-    (order_id,) = SubmissionKey.objects.values_list("order_id", flat=True)
-    until(lambda: shop.post(server, "key-1").status == 202, what="the web to answer again")
-    again = shop.post(server, "key-1")
+    order_id = SubmissionKey.objects.get(key=key).order_id
+    until(lambda: shop.post(server, key).status == 202, what="the web to answer again")
+    again = shop.post(server, key)
     assert (again.status, again.headers["idempotent-replayed"]) == (202, "true")
     assert UUID(again.json["id"]) == order_id
     system.acknowledged.append(order_id)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from orders.fields.order_numbers import spoken_number
 from orders.models import SubmissionMessage
 from tests.failures.web_shop import Shop
 from tests.support.order_bodies import order_body
@@ -49,7 +50,7 @@ def test_an_order_whose_answer_is_lost_is_placed_once_and_can_be_paid_and_cancel
     assert ran.status == 0, ran.err
     assert "An earlier request with this key has placed this order." in ran.err
     order_id = SubmissionMessage.objects.get().order_id
-    assert ran.out == f"{order_id}  pending\n"
+    assert ran.out == f"{order_id}  {spoken_number(order_id)}  pending\n"
 
     system.start_all()
     declined = terminal.run("orders", "follow", order_id, "--until", "customer")

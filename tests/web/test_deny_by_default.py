@@ -23,6 +23,7 @@ PUBLIC = {
     },
     "order": {
         *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),
+        *("correct", "guest-correct"),
     },
     "callbacks": {"answer", "unknown"},
     "console": {"sign-in"},

@@ -70,6 +70,7 @@ def test_a_list_says_of_each_order_what_the_order_says_itself_wherever_it_is(
     for order_id in own:
         response = ada.get(f"{ORDERS}/{order_id}")
         order = response.json()
+        assert bool(order.pop("correctable")) == (order_id == everywhere["waiting"])
         assert whole[order_id] == order
         assert summaries[order_id] == {name: order[name] for name in order if name not in PARTS}
         assert response["ETag"] == f'W/"{order["version"]}"'
