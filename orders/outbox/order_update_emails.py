@@ -35,7 +35,7 @@ from orders.selectors.order_updates import addressee_of
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import MessageKind, MessageState, StepStatus
 from orders.wording.clock_times import exact_moment
-from orders.wording.customer_updates import update_of
+from orders.wording.customer_updates import key_of_update, update_of
 from orders.wording.customers.progress import Progress, progress
 from orders.wording.units import money
 
@@ -43,6 +43,8 @@ MOST = 10
 """The most emails about one order, so that nobody fills a stranger's mailbox by having payments declined."""
 ONCE = frozenset({OrderUpdate.STOPPED, OrderUpdate.CANCEL_STUCK})
 """What a customer is told once of an order, however often somebody tries in vain to put it right."""
+IS_REMINDER = "is_reminder"
+"""The argument of a message that was put off because its customer had seen on the page what it says."""
 
 
 def compose(message: OutgoingMessage) -> list[Email]:
@@ -56,7 +58,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
     if addressee is None or not addressee.is_told or tracked is None or not tracked.email:
         return []
     present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
-    if update_of(present) is not update or _is_told_already(message, update, tracked.order):
+    if update_of(present) is not update or _is_told_already(message, update, tracked):
         return []
     token_or_id = guest_links.make_token(message.order_id) if addressee.is_guest else message.order_id
     url = public_url("order:guest-page" if addressee.is_guest else "order:page", token_or_id)
@@ -68,8 +70,11 @@ def compose(message: OutgoingMessage) -> list[Email]:
     return [email_of(letter_of(_subject(present, update, tracked.order), blocks), recipient=tracked.email)]
 
 
-def _is_told_already(message: OutgoingMessage, update: OrderUpdate, order: CustomerOrder) -> bool:
-    """Whether the workflow's own notice has told it, or earlier messages have said enough."""
+def _is_told_already(message: OutgoingMessage, update: OrderUpdate, tracked: TrackedOrder) -> bool:
+    """Whether the workflow's own notice has told it, a later message tells it, or earlier ones have said enough."""
+    order = tracked.order
+    if IS_REMINDER in message.arguments and message.key != key_of_update(tracked, update):
+        return True  # what it reminds of has passed, and something else of this sort has happened since
     if update is OrderUpdate.CANCELLED:
         ended = {step.name for step in order.steps if step.state == StepStatus.COMPENSATED}
         if ended & sends_notice(order.workflow, order.workflow_version):
