@@ -215,6 +215,12 @@ class OrderKind:
         return {}
 
     @classmethod
+    def email_facts(cls, data: Json) -> Sequence[tuple[str, str]]:
+        """Returns what the email that says we have an order says of it besides its lines and number, such as where it
+        goes: labels with what they stand for, in the active language. The data may be anything."""
+        return ()
+
+    @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:
         """Says of each of these orders, in the order given, why it can never be fulfilled, in one sentence for an
         operator; None of one that can.

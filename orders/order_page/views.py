@@ -86,7 +86,7 @@ def renew_link(request: HttpRequest, token: str) -> HttpResponse:
 
 def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = False) -> HttpResponse:
     """A page of an order, from its kind's own template, or else the general one. What its customer sees on it, she is
-    not told by email."""
+    not told by email at once."""
     tracked, locale = visit.tracked, reader_locale()
     order = tracked.order
     kind = find_kind(order.workflow)
@@ -94,7 +94,8 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
     usual, now = durations.usual_seconds(), tracked.seen_at
     present = progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow))
     if is_seen and (update := update_of(present)):
-        order_updates.note_seen(tracked, update=update, key=key_of_update(tracked, update), now=now)
+        key, until = key_of_update(tracked, update), present.declined_until
+        order_updates.note_seen(tracked, update=update, key=key, waits_until=until, now=now)
     context: dict[str, Any] = {
         "order": order,
         "tracked": tracked,

@@ -7,42 +7,30 @@ from django.utils.translation import gettext as _
 
 from orders.access import guest_links
 from orders.access.public_urls import public_url
-from orders.business import registry
 from orders.business.editing import sends_notice
 from orders.business.updates import OrderUpdate
-from orders.emails import pictures
-from orders.emails.letter import (
-    Block,
-    Button,
-    Facts,
-    Heading,
-    Item,
-    Items,
-    Note,
-    Paragraph,
-    Picture,
-    one_line,
-)
+from orders.emails.letter import Block, Button, Heading, Note, Paragraph, one_line
 from orders.fields.locales import reader_locale
-from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
 from orders.models import OutgoingMessage
 from orders.outbox.content import Email, email_of
 from orders.outbox.letters import help_address, letter_of
+from orders.outbox.order_blocks import the_order
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.order_updates import addressee_of
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import MessageKind, MessageState, StepStatus
 from orders.wording.clock_times import exact_moment
-from orders.wording.customer_updates import update_of
+from orders.wording.customer_updates import key_of_update, update_of
 from orders.wording.customers.progress import Progress, progress
-from orders.wording.units import money
 
 MOST = 10
 """The most emails about one order, so that nobody fills a stranger's mailbox by having payments declined."""
 ONCE = frozenset({OrderUpdate.STOPPED, OrderUpdate.CANCEL_STUCK})
 """What a customer is told once of an order, however often somebody tries in vain to put it right."""
+IS_REMINDER = "is_reminder"
+"""The argument of a message that was put off because its customer had seen on the page what it says."""
 
 
 def compose(message: OutgoingMessage) -> list[Email]:
@@ -56,20 +44,23 @@ def compose(message: OutgoingMessage) -> list[Email]:
     if addressee is None or not addressee.is_told or tracked is None or not tracked.email:
         return []
     present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
-    if update_of(present) is not update or _is_told_already(message, update, tracked.order):
+    if update_of(present) is not update or _is_told_already(message, update, tracked):
         return []
     token_or_id = guest_links.make_token(message.order_id) if addressee.is_guest else message.order_id
     url = public_url("order:guest-page" if addressee.is_guest else "order:page", token_or_id)
     blocks = [
         *_what_the_page_says(present, url),
-        *_the_order(tracked),
+        *the_order(tracked),
         *_small_print(present, addressee.is_guest),
     ]
     return [email_of(letter_of(_subject(present, update, tracked.order), blocks), recipient=tracked.email)]
 
 
-def _is_told_already(message: OutgoingMessage, update: OrderUpdate, order: CustomerOrder) -> bool:
-    """Whether the workflow's own notice has told it, or earlier messages have said enough."""
+def _is_told_already(message: OutgoingMessage, update: OrderUpdate, tracked: TrackedOrder) -> bool:
+    """Whether the workflow's own notice has told it, a later message tells it, or earlier ones have said enough."""
+    order = tracked.order
+    if IS_REMINDER in message.arguments and message.key != key_of_update(tracked, update):
+        return True  # what it reminds of has passed, and something else of this sort has happened since
     if update is OrderUpdate.CANCELLED:
         ended = {step.name for step in order.steps if step.state == StepStatus.COMPENSATED}
         if ended & sends_notice(order.workflow, order.workflow_version):
@@ -96,39 +87,6 @@ def _what_the_page_says(present: Progress, url: str) -> Sequence[Block]:
         moment = exact_moment(present.declined_until, locale=reader_locale())
         waits = [Paragraph(until.format(moment=moment))]
     return [Heading(present.headline), *sentences, *waits, Button(_("Go to your order"), url)]
-
-
-def _the_order(tracked: TrackedOrder) -> Sequence[Block]:
-    order = tracked.order
-    blocks: list[Block] = []
-    if order.lines:
-        drawn = _pictures(order)
-        rows = [
-            Item(
-                title=one_line(line.title),
-                quantity=str(line.quantity),
-                amount=_sum(line.quantity, line.unit_price) if order.total else "",
-                picture=drawn.get(line.sku),
-            )
-            for line in order.lines
-        ]
-        total = (_("Total"), money(order.total, locale=reader_locale())) if order.total else None
-        blocks.append(Items(rows=rows, total=total))
-    elif order.title:
-        blocks.append(Paragraph(one_line(order.title)))
-    return [*blocks, Facts([(_("Order number"), spoken_number(order.id))])]
-
-
-def _sum(quantity: int, price: Money) -> str:
-    total = Money(amount=quantity * price.amount, currency=price.currency)
-    return money(total, locale=reader_locale())
-
-
-def _pictures(order: CustomerOrder) -> dict[str, Picture]:
-    kind = registry.find_kind(order.workflow)
-    skus = [line.sku for line in order.lines[: pictures.MOST]]
-    drawn = kind.pictures(skus, width=pictures.DRAWN) if kind else {}
-    return pictures.inline(drawn, order_id=order.id)
 
 
 def _small_print(present: Progress, is_guest: bool) -> Sequence[Block]:

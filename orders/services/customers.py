@@ -14,6 +14,7 @@ from orders.engine import state_store
 from orders.engine.channels.submission_records import find_record
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.outbox import queue
+from orders.outbox.order_link_emails import IS_NEW
 from orders.selectors import tracked_orders
 from orders.selectors.order_numbers import orders_with_number
 from orders.selectors.tracked_orders import GUEST
@@ -41,7 +42,8 @@ NOBODY = UUID(int=0)
 def place_order_as_guest(
     *, order: NewOrder, email: str, idempotency_key: str, language: str
 ) -> placing.PlacedOrder:
-    """Places an order without an account, and posts the email with its link to `email` in the same transaction.
+    """Places an order without an account, and posts the email that says so, with its link, to `email` in the same
+    transaction.
 
     The email is posted once, however often the order is placed with the same key. Raises what `placing.place_order`
     raises.
@@ -49,7 +51,7 @@ def place_order_as_guest(
     with transaction.atomic():
         placed_order = placing.place_order(client=GUEST, order=order, idempotency_key=idempotency_key)
         if not placed_order.replayed:
-            ask_for_link(order_id=placed_order.order_id, email=email, language=language)
+            _post_link(order_id=placed_order.order_id, email=email, language=language, is_new=True)
     return placed_order
 
 
@@ -120,9 +122,13 @@ def ask_for_link(*, order_id: UUID, email: str, language: str) -> None:
 
     That is checked when the email is composed, so the answer, and how long it takes, reveal nothing.
     """
+    _post_link(order_id=order_id, email=email, language=language)
+
+
+def _post_link(*, order_id: UUID, email: str, language: str, is_new: bool = False) -> None:
     queue.post(
         kind=MessageKind.ORDER_LINK,
         recipient=email.strip(),
         order_id=order_id,
-        arguments={"language": language},
+        arguments={"language": language} | ({IS_NEW: True} if is_new else {}),
     )

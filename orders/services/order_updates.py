@@ -2,15 +2,18 @@
 
 One process reads on in the events that customers are told of, and looks now and then for orders that are late. Each
 finding is a message of the outbox, posted once by its key, in one transaction with the place of the reader. It is due a
-little later, and is skipped if the customer sees it meanwhile on the order's page.
+little later. If the customer sees it meanwhile on the order's page, it is skipped, or put off while the order waits
+for her.
 """
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.db import DatabaseError, transaction
-from django.db.models.functions import Now
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest, Now
 
 from orders.business import registry
 from orders.business.updates import OrderUpdate
@@ -18,6 +21,7 @@ from orders.engine.runtime.sql import database_now
 from orders.fields.locales import known_language
 from orders.models import OrderUpdateReader, OutgoingMessage
 from orders.outbox import queue
+from orders.outbox.order_update_emails import IS_REMINDER
 from orders.selectors.order_updates import (
     Place,
     Telling,
@@ -91,51 +95,99 @@ def _workflows_telling(update: OrderUpdate) -> Sequence[str]:
     return [kind.name for kind in registry.kinds() if update in kind.updates]
 
 
-def _post(telling: Telling) -> bool:
+def _post(telling: Telling, *, after: timedelta = HOLD, is_reminder: bool = False) -> bool:
     if telling.workflow not in _workflows_telling(telling.update):
         return False
+    arguments = {"update": telling.update, "language": known_language(telling.language)}
     queue.post(
         kind=MessageKind.ORDER_UPDATE,
         recipient=telling.email,
         order_id=telling.order_id,
         key=telling.key,
-        arguments={"update": telling.update, "language": known_language(telling.language)},
-        after=HOLD,
+        arguments=arguments | ({IS_REMINDER: True} if is_reminder else {}),
+        after=after,
     )
     return True
 
 
-def note_seen(tracked: TrackedOrder, *, update: OrderUpdate, key: str, now: datetime) -> None:
-    """Notes that an order's customer sees this on its page, so that she is not told by email as well.
+def note_seen(
+    tracked: TrackedOrder, *, update: OrderUpdate, key: str, waits_until: datetime | None, now: datetime
+) -> None:
+    """Notes that an order's customer sees this on its page, so that she is not told by email at once as well.
 
-    A message that waits is skipped. One that is not posted yet, as the page is often quicker, is posted as skipped, so
-    something is written once for each thing to tell, at most. A page does not fail because this could not be written.
+    The message is skipped. If the order waits for her until a moment, `waits_until`, it is put off to halfway there,
+    and no further when she looks again: she may have closed the page and forgotten it. A message that is not posted
+    yet, as the page is often quicker, is posted as skipped or put off, so something is written once for each thing to
+    tell, at most. A page does not fail because this could not be written.
     """
-    messages = OutgoingMessage.objects.filter(order_id=tracked.order.id, kind=MessageKind.ORDER_UPDATE)
-    posted = messages.filter(arguments__update=update).values_list("key", "state")
-    is_waiting = any(state == MessageState.QUEUED for _, state in posted)
-    is_new = not any(posted_key == key for posted_key, _ in posted) and _is_recent(tracked, now)
+    messages = OutgoingMessage.objects.filter(
+        order_id=tracked.order.id, kind=MessageKind.ORDER_UPDATE, arguments__update=update
+    )
+    reminds_after = (waits_until - now) / 2 if waits_until and waits_until > now else None
+    posted = list(messages.values_list("key", "state", f"arguments__{IS_REMINDER}"))
+    is_waiting = any(
+        state == MessageState.QUEUED and not (reminds_after and posted_key == key and is_reminder)
+        for posted_key, state, is_reminder in posted
+    )
+    is_new = all(posted_key != key for posted_key, _, _ in posted) and _is_recent(tracked, now)
     if not is_waiting and not (is_new and _is_told(tracked)):
         return
-    ended = {"state": MessageState.SKIPPED.value, "due_at": None, "ended_at": Now(), "error": SEEN}
     try:
         with transaction.atomic():
-            messages.filter(arguments__update=update, state=MessageState.QUEUED).update(**ended)
             if is_new:
-                OutgoingMessage.objects.get_or_create(
-                    key=key,
-                    defaults={
-                        "kind": MessageKind.ORDER_UPDATE.value,
-                        "recipient": tracked.email[:300],
-                        "order_id": tracked.order.id,
-                        "arguments": {"update": update},
-                        "give_up_at": Now(),
-                        **ended,
-                    },
-                )
+                _post_seen(tracked, update=update, key=key, reminds_after=reminds_after)
+            waiting = messages.filter(state=MessageState.QUEUED)
+            if reminds_after:
+                _put_off(waiting.filter(key=key), after=reminds_after)
+                waiting = waiting.exclude(key=key)  # of what was declined before
+            waiting.update(**_ended_as_seen())
     except DatabaseError as error:
         order_id = str(tracked.order.id)
         log.warning("not noted as seen", action="note_seen", order_id=order_id, error=str(error))
+
+
+def _post_seen(
+    tracked: TrackedOrder, *, update: OrderUpdate, key: str, reminds_after: timedelta | None
+) -> None:
+    """Posts what the customer has seen before the reader found it: to be sent after that time, or else as skipped."""
+    order_id, email = tracked.order.id, tracked.email
+    if reminds_after:
+        telling = Telling(
+            order_id=order_id,
+            workflow=tracked.order.workflow,
+            update=update,
+            key=key,
+            email=email,
+            language=str(tracked.data.get("language") or ""),
+        )
+        _post(telling, after=reminds_after, is_reminder=True)
+        return
+    OutgoingMessage.objects.get_or_create(
+        key=key,
+        defaults={
+            "kind": MessageKind.ORDER_UPDATE.value,
+            "recipient": email[:300],
+            "order_id": order_id,
+            "arguments": {"update": update},
+            "give_up_at": Now(),
+            **_ended_as_seen(),
+        },
+    )
+
+
+def _put_off(waiting: QuerySet[OutgoingMessage], *, after: timedelta) -> None:
+    """Puts off a message that waits, unless that was done before."""
+    for message in waiting.select_for_update(no_key=True):
+        if IS_REMINDER in message.arguments:
+            continue
+        message.arguments = {**message.arguments, IS_REMINDER: True}
+        message.due_at = Greatest(F("due_at"), Now() + after)
+        message.give_up_at = Greatest(F("give_up_at"), Now() + after + queue.patience(message.kind))
+        message.save(update_fields=["arguments", "due_at", "give_up_at"])
+
+
+def _ended_as_seen() -> dict[str, Any]:
+    return {"state": MessageState.SKIPPED.value, "due_at": None, "ended_at": Now(), "error": SEEN}
 
 
 def _is_recent(tracked: TrackedOrder, now: datetime) -> bool:

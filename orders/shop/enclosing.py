@@ -1,11 +1,12 @@
-"""What the shop's emails have that the step's request does not say: the link to the order, and the pictures.
+"""What the shop's emails have that the step's request does not say: the link to the order, the pictures, and of a
+cancelled order why, and what became of its money.
 
 The agent has no database, so what needs one is looked up in a thread of its own. An email must never fail or wait for a
-picture: if the database does not answer in time, it has none.
+picture: if the database does not answer in time, it has none, and says of the money what is always true.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
@@ -14,13 +15,17 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.utils import translation
 
 from orders.access import guest_links
 from orders.emails import pictures
 from orders.engine.contracts import Request
-from orders.selectors.tracked_orders import belongs_to_account
+from orders.fields.locales import known_language, reader_locale
+from orders.selectors.tracked_orders import belongs_to_account, order_of_customer
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_pictures
+from orders.vocabulary import Goal
+from orders.wording.customers.progress import cancellation_sentences
 
 LOOK_UP_WITHIN = 2.0
 """Seconds. An email waits no longer for what is only an ornament."""
@@ -93,11 +98,22 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, whether it is a guest's, and the pictures. At most three statements."""
+    """The link, whether it is a guest's, the pictures, and what is said of a cancellation. At most three statements,
+    and nine more for a cancellation."""
     skus = [line["sku"] for line in request.data["lines"][: pictures.MOST]]
     drawn = line_pictures(skus, width=pictures.DRAWN)
     return Enclosures(
         link=order_link(request.order_id),
         is_guests=not belongs_to_account(order_id=request.order_id),
         pictures=pictures.inline(drawn, order_id=request.order_id),
+        cancellation=_cancellation(request) if request.compensates else (),
     )
+
+
+def _cancellation(request: Request) -> Sequence[str]:
+    """The sentences of the order's page, in the language of its emails."""
+    tracked = order_of_customer(order_id=request.order_id, customer_id=None)
+    if tracked is None or tracked.order.goal != Goal.COMPENSATE:
+        return ()
+    with translation.override(known_language(request.data.get("language"))):
+        return [words for words in cancellation_sentences(tracked, locale=reader_locale()) if words]

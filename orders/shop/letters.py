@@ -1,8 +1,8 @@
 """The shop's own emails about an order: that it is on its way, and that it was cancelled.
 
-Their words are written from the step's request alone, and what the request does not say is not said. The same request
+Their words are written from the step's request and what is enclosed; what neither says is not said. The same request
 and enclosures give the same email. A second copy differs from the first at most in the signature of its link, which has
-the day when it was made, and in pictures that could not be looked up.
+the day when it was made, and in what could not be looked up.
 """
 
 import re
@@ -31,10 +31,10 @@ from orders.emails.letter import (
 )
 from orders.emails.mime import Message, mailbox, write
 from orders.engine.contracts import Json, Request
-from orders.fields import countries
 from orders.fields.locales import known_language, reader_locale
 from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
+from orders.shop.addresses import written_address
 from orders.shop.tracking import parcel_of
 from orders.wording.units import money
 
@@ -58,13 +58,15 @@ class Sender:
 class Enclosures:
     """What an email has beside the request's words: the link to the order, and pictures by SKU.
 
-    `is_guests` is whether whoever has the link can see the order. `tracking_url` is the url of parcels' pages, with
-    `{tracking}` for the number.
+    `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
+    why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
+    pages, with `{tracking}` for the number.
     """
 
     link: str = ""
     is_guests: bool = False
     pictures: Mapping[str, Picture] = field(default_factory=dict)
+    cancellation: Sequence[str] = ()
     tracking_url: str = ""
 
 
@@ -103,7 +105,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
         heading = _("Your order is on its way.") if sent else _("Your order is confirmed.")
         facts = [
             (_("Order number"), spoken_number(request.order_id)),
-            (_("Ships to"), _address(request.data["ship_to"])),
+            (_("Ships to"), written_address(request.data["ship_to"])),
             *_tracking(request, enclosures),
         ]
         thanks = _("Thank you for your order.")
@@ -126,24 +128,26 @@ def compose_cancellation(request: Request, *, sender: Sender, enclosures: Enclos
     """
     with translation.override(known_language(request.data.get("language"))):
         heading = _("Your order was cancelled.")
-        facts = [(_("Order number"), spoken_number(request.order_id)), *_tracking(request, enclosures)]
         handed_over = _("It had been handed to the carrier already, and we’ve cancelled the shipment.")
         blocks: list[Block] = [
             Heading(heading),
             Paragraph(_hello(request.data)),
             *([Paragraph(handed_over)] if _was_sent(request) else []),
-            Paragraph(
-                _(
-                    "If any money was reserved on your card or charged for this order, all of it has been released or"
-                    " refunded. Your bank may take a few days to show it. There’s nothing you need to do."
-                )
-            ),
+            *[Paragraph(sentence) for sentence in enclosures.cancellation or [_uncertain()]],
             *_link(enclosures),
             _items(request.data, enclosures.pictures),
-            Facts(facts),
+            Facts([(_("Order number"), spoken_number(request.order_id))]),
             *_small_print(enclosures),
         ]
         return _compose(request, sender=sender, heading=heading, blocks=blocks)
+
+
+def _uncertain() -> str:
+    """What is true of any cancelled order's money."""
+    return _(
+        "If any money was reserved on your card or charged for this order, all of it has been released or refunded, and"
+        " your bank may take up to 10 days to show it. There’s nothing you need to do."
+    )
 
 
 def _hello(data: Json) -> str:
@@ -188,12 +192,6 @@ def _items(data: Json, pictures: Mapping[str, Picture]) -> Items:
 
 def _money(amount: int, currency: str) -> str:
     return money(Money(amount=amount, currency=currency), locale=reader_locale())
-
-
-def _address(ship_to: Json) -> str:
-    place = f"{ship_to['postal_code']} {ship_to['city']}"
-    country = countries.name(one_line(ship_to["country"]))
-    return "\n".join(one_line(part) for part in (ship_to["name"], ship_to["street"], place, country))
 
 
 def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence[Block]) -> OrderEmail:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orders.business import (
@@ -22,6 +23,7 @@ from orders.business import (
     fewer_lines,
 )
 from orders.shop import description, fulfilment, pricing
+from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.models import Product
 from orders.shop.pictures import line_pictures
@@ -145,6 +147,12 @@ class FulfilOrder(OrderKind):
     @classmethod
     def pictures(cls, skus: Sequence[str], *, width: int) -> Mapping[str, LinePicture]:
         return line_pictures(skus, width=width)
+
+    @classmethod
+    def email_facts(cls, data: Json) -> Sequence[tuple[str, str]]:
+        address = description.ship_to(data)
+        is_whole = all(address.get(part) for part in description.SHIP_TO)
+        return [(gettext("Ships to"), written_address(address))] if is_whole else []
 
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:

@@ -15,11 +15,13 @@ from orders.emails.pictures import MOST
 from orders.engine.contracts import Request
 from orders.shop.agents.mail import Mail
 from orders.shop.enclosing import Encloser, look_up, order_link
+from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN
 from orders.shop.letters import Enclosures
 from orders.shop.models import Product
-from tests.agents.calls import forward, perform
+from orders.vocabulary import EventKind, Reason
+from tests.agents.calls import compensate, forward, perform, reversal_of
 from tests.sandbox.process import Sandbox
-from tests.web.shopping import customer, shop_order
+from tests.web.shopping import customer, note, shop_order
 
 
 @contextmanager
@@ -58,6 +60,18 @@ def test_an_email_is_sent_without_what_cannot_be_looked_up(trouble: Any, sandbox
     assert "Anyone who has this email" not in mail["body"]  # nobody knows whether that is so
 
 
+@pytest.mark.pattern("C10")
+def test_a_cancellation_that_cannot_be_looked_up_says_of_the_money_what_is_always_true(
+    sandbox: Sandbox,
+) -> None:
+    request = reversal_of(forward("send-confirmation"))
+    with failing() as look_up_in_vain:
+        url, sender = f"smtp://127.0.0.1:{sandbox.port + 1}", "Print Shop <orders@shop.example>"
+        compensate(Mail(url, sender=sender, encloser=Encloser(look_up_in_vain)), request)
+    (mail,) = (mail for mail in sandbox.ledger("mail") if mail["order_id"] == str(request.order_id))
+    assert "If any money was reserved on your card or charged" in mail["body"]
+
+
 def test_the_link_opens_the_page_of_the_order() -> None:
     order_id = forward("send-confirmation").order_id
     page = resolve(urlsplit(order_link(order_id)).path)
@@ -80,3 +94,36 @@ def test_what_is_enclosed_takes_at_most_three_statements(
     assert enclosures.is_guests is is_guests
     assert sorted(enclosures.pictures) == skus[1:MOST]  # the first has gone, the last is one too many
     assert {picture.width for picture in enclosures.pictures.values()} == {72}
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("C10")
+@pytest.mark.parametrize(
+    ("reversed_steps", "money"),
+    [
+        ((), "Nothing was charged or reserved."),
+        ((PAYMENT,), "Nothing was charged, and the €78.00 reserved on your card has been released."),
+        (
+            (PAYMENT, POINT_OF_NO_RETURN),
+            "We’ve refunded €78.00. Your bank may take up to 10 days to show it.",
+        ),
+    ],
+)
+def test_a_cancellation_says_why_and_what_became_of_the_money_as_the_page_does(
+    reversed_steps: tuple[str, ...], money: str, django_assert_max_num_queries: Any
+) -> None:
+    """The notice is sent while the order is still being cancelled."""
+    steps = {"send-confirmation": "compensating", **dict.fromkeys(reversed_steps, "compensated")}
+    order = shop_order(steps, goal="compensate", process_state="processing")
+    note(order, EventKind.COMPENSATION_REQUESTED, why=Reason.CUSTOMER_CANCELLED)
+    request = replace(reversal_of(forward("send-confirmation")), order_id=order.order_id)
+    with django_assert_max_num_queries(12):
+        assert look_up(request).cancellation == ["You cancelled it.", money]
+
+
+@pytest.mark.django_db
+def test_a_cancellation_is_told_in_the_language_of_its_order() -> None:
+    order = shop_order({PAYMENT: "compensated"}, goal="compensate", process_state="processing")
+    request = reversal_of(forward("send-confirmation", language="hu"))
+    enclosed = look_up(replace(request, order_id=order.order_id)).cancellation
+    assert "78,00\xa0EUR" in enclosed[1]

@@ -1,6 +1,7 @@
 """Customers are told by email what becomes of their orders: once, in the page's words, and not what they have seen."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from email.message import EmailMessage
 from typing import Any
 
@@ -87,6 +88,15 @@ def waited(box: Mailbox) -> list[EmailMessage]:
     post_updates()
     OutgoingMessage.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - HOLD)
     return box.deliver()
+
+
+def time_passes(order: OrderProcess, *, minutes: int) -> None:
+    """Moves what is to happen this much nearer."""
+    time = timedelta(minutes=minutes)
+    StepState.objects.filter(process=order, not_before__isnull=False).update(
+        not_before=F("not_before") - time
+    )
+    OutgoingMessage.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - time)
 
 
 def skipped() -> list[tuple[str, str]]:
@@ -214,7 +224,7 @@ def test_a_cancellation_is_told_unless_the_workflow_has_sent_its_notice(box: Mai
 
 @pytest.mark.parametrize("page", ["", "progress/"])
 def test_what_she_sees_on_the_page_is_not_emailed_as_well(box: Mailbox, page: str) -> None:
-    order = a_declined_order()
+    order = a_stopped_order()
     post_updates()
     visitor = Client(headers={"Page-Visible": "yes"} if page else {})
     assert visitor.get(f"{guest_page(order)}{page}").status_code == 200
@@ -223,11 +233,85 @@ def test_what_she_sees_on_the_page_is_not_emailed_as_well(box: Mailbox, page: st
 
 
 def test_a_page_that_is_quicker_than_the_reader_counts_too(box: Mailbox) -> None:
-    for order in (a_declined_order(), a_stopped_order(), a_late_order()):
+    for order in (a_stopped_order(), a_late_order()):
         for _ in range(2):
             Client().get(guest_page(order))
-    assert OutgoingMessage.objects.count() == 3
+    assert OutgoingMessage.objects.count() == 2
     assert waited(box) == []
+
+
+@pytest.mark.parametrize("is_page_quicker", [False, True])
+def test_she_is_reminded_halfway_of_what_still_waits_for_her_though_she_has_seen_it(
+    box: Mailbox, is_page_quicker: bool
+) -> None:
+    order = a_declined_order()  # which waits for an hour
+    if not is_page_quicker:
+        post_updates()
+    Client().get(guest_page(order))
+    assert waited(box) == []
+    time_passes(order, minutes=20)
+    Client().get(guest_page(order))  # which puts it off no further
+    assert waited(box) == []
+    time_passes(order, minutes=10)
+    (email,) = waited(box)
+    assert email["Subject"].startswith("Your card was declined (")
+    assert "We’ll wait for you until" in text_of(email)
+    Client().get(guest_page(order))
+    time_passes(order, minutes=20)
+    assert waited(box) == []
+
+
+def test_she_is_not_reminded_of_what_she_has_resolved(box: Mailbox) -> None:
+    order = a_declined_order()
+    Client().get(guest_page(order))
+    StepState.objects.filter(process=order, name=PAYMENT).update(
+        state="not_started", error=None, not_before=None
+    )
+    time_passes(order, minutes=40)
+    assert waited(box) == []
+    assert skipped() == [("skipped", "")]
+
+
+@pytest.mark.parametrize("sees_second", [False, True])
+def test_a_second_decline_is_told_once_though_she_was_to_be_reminded_of_the_first(
+    box: Mailbox, sees_second: bool
+) -> None:
+    order = a_declined_order()
+    Client().get(guest_page(order))
+    StepState.objects.filter(process=order, name=PAYMENT).update(attempt=2, answered=2)
+    happens(order, EventKind.STEP_DECLINED, PAYMENT, 2)
+    if sees_second:
+        Client().get(guest_page(order))
+    at_once = waited(box)
+    time_passes(order, minutes=40)
+    assert (len(at_once), len(waited(box))) == ((0, 1) if sees_second else (1, 0))
+
+
+def test_a_reminder_that_the_page_has_posted_is_in_the_language_of_its_order(box: Mailbox) -> None:
+    order = a_declined_order()
+    purchase = Order.objects.get(pk=order.order_id)
+    purchase.data = {**purchase.data, "language": "hu"}
+    purchase.save(update_fields=["data"])
+    Client().get(guest_page(order))
+    time_passes(order, minutes=30)
+    (email,) = waited(box)
+    html = email.get_body(("html",))
+    assert html is not None and '<html lang="hu">' in html.get_content()
+
+
+def test_what_waits_for_her_no_longer_is_skipped_when_seen(box: Mailbox) -> None:
+    order = an_order({PAYMENT: declined(not_before=ago(1))})
+    happens(order, EventKind.STEP_DECLINED, PAYMENT, 1)
+    Client().get(guest_page(order))
+    assert skipped() == [("skipped", "Its customer has seen it on the order’s page.")]
+
+
+def test_nobody_is_reminded_of_what_a_kind_does_not_tell(
+    box: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FulfilOrder, "updates", {OrderUpdate.STOPPED})
+    Client().get(guest_page(a_declined_order()))
+    assert OutgoingMessage.objects.count() == 0
 
 
 @pytest.mark.parametrize(

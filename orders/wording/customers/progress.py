@@ -157,11 +157,20 @@ def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> l
         case Situation.DECLINED:
             return refusal_sentences(order, occurrences, sentence)
         case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
-            before = [say(_reason(order, occurrences, own), order)]
-            if charge := charge_words(order):
-                is_over = situation is Situation.CANCELLED or is_returned(order)
-                before.append(say_amount(charge.result if is_over else charge.promise, order, locale=locale))
+            is_over = situation is Situation.CANCELLED
+            before = cancellation_sentences(tracked, locale=locale, is_over=is_over)
     return [words for words in (*before, say(sentence, order)) if words]
+
+
+def cancellation_sentences(tracked: TrackedOrder, *, locale: Locale, is_over: bool = False) -> list[str]:
+    """Why an order is cancelled, and what becomes of its money, or has if that is returned or the cancellation
+    `is_over`."""
+    order, occurrences = tracked.order, tracked.occurrences
+    sentences = [say(_reason(order, occurrences, customer_words(order.workflow)), order)]
+    if charge := charge_words(order):
+        words = charge.result if is_over or is_returned(order) else charge.promise
+        sentences.append(say_amount(words, order, locale=locale))
+    return sentences
 
 
 def _wait_words(order: CustomerOrder, own: CustomerWords) -> Words:
