@@ -70,8 +70,7 @@ CUSTOMER_WORDS = CustomerWords(
             )
         ),
         Situation.FULFILLED: SituationWords(
-            status=_("On its way"),
-            in_list=_("Printed and sent"),
+            status=_("Sent"),
             headline=ngettext_lazy(
                 "Your poster is paid for and on its way.",
                 "Your posters are paid for and on their way.",
@@ -80,7 +79,7 @@ CUSTOMER_WORDS = CustomerWords(
             sentence=_("Only our confirmation email is still to come."),
         ),
         Situation.COMPLETE: SituationWords(
-            in_list=_("Printed and sent"),
+            status=_("Sent"),
             headline=ngettext_lazy("Your poster is on its way.", "Your posters are on their way.", "pieces"),
             sentence=_("It’s paid for and with the carrier. We’ve emailed you a confirmation."),
         ),
