@@ -143,6 +143,8 @@ def test_a_finished_order_says_so_and_asks_for_nothing(client: Client) -> None:
     assert "Your posters are on their way" in text
     assert "We’ve emailed you a confirmation" in text
     assert "Cancel the order" not in text
+    assert "Sent Your posters" in text
+    assert "Something wrong? Cancelling and returns" in text
     assert marks(client, order) == ["done"] * 5
     assert "http-equiv" not in client.get(guest_page(order)).content.decode()
 
