@@ -283,6 +283,11 @@ GENERAL_REASONS: Mapping[Reason, Words] = {
     Reason.STEP_REMEDY: _("We couldn’t fulfil it, and we’re sorry."),
     Reason.OPERATOR_REQUESTED: _("We couldn’t fulfil it, and we’re sorry."),
 }
+GENERAL_REASONS_AFTERWARDS: Mapping[Reason, Words] = {
+    **GENERAL_REASONS,
+    **dict.fromkeys((Reason.STEP_REMEDY, Reason.OPERATOR_REQUESTED), _("We cancelled it.")),
+}
+"""The same of an order that had been fulfilled before it was cancelled."""
 
 GENERAL_CHARGES: Mapping[Charge, ChargeWords] = {
     Charge.CHARGED: ChargeWords(

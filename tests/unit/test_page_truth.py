@@ -60,6 +60,11 @@ def held_on_the_way_back(step: str, begun: Case) -> Case:
 
 
 WE_ARE_SORRY = "We couldn’t fulfil it, and we’re sorry."
+AFTERWARDS = "We cancelled it."
+HELD_UP = (
+    "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing"
+    " you need to do."
+)
 
 TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
     "ordered during an outage": (
@@ -235,13 +240,13 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         all_reversed(forward(WHOLE)),
         "Your order was cancelled.",
         [*REVERSED[:3], "Confirmed by email: done 50", *REVERSED[3:]],
-        [WE_ARE_SORRY, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
+        [AFTERWARDS, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
     ),
     "refunded after shipping, before the email": (
         all_reversed(forward({**PAID, EMAIL: "failed"})),
         "Your order was cancelled.",
         REVERSED,
-        [WE_ARE_SORRY, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
+        [AFTERWARDS, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
     ),
 }
 

@@ -15,6 +15,7 @@ from orders.business.editing import customer_words
 from orders.business.words import (
     GENERAL_OUTAGE,
     GENERAL_REASONS,
+    GENERAL_REASONS_AFTERWARDS,
     GENERAL_WAITS,
     PAUSED,
     CustomerWords,
@@ -37,6 +38,7 @@ from orders.wording.customers.situations import (
     retried_steps,
     situation_of,
     waiting_steps,
+    was_fulfilled,
     words_for,
 )
 from orders.wording.customers.stages import Stage, forward_stages
@@ -181,7 +183,8 @@ def _reason(order: CustomerOrder, occurrences: Occurrences, own: CustomerWords) 
     why = request.detail.get("why") if request else None
     if why == Reason.CUSTOMER_DID_NOT_RESOLVE and (unresolved := unresolved_reason(order)):
         return unresolved
-    reasons = {**GENERAL_REASONS, **own.reasons}
+    general = GENERAL_REASONS_AFTERWARDS if was_fulfilled(order) else GENERAL_REASONS
+    reasons = {**general, **own.reasons}
     return next(
         (words for reason, words in reasons.items() if reason == why), reasons[Reason.OPERATOR_REQUESTED]
     )
