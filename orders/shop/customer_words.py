@@ -116,21 +116,26 @@ CUSTOMER_WORDS = CustomerWords(
     unanswered=UNANSWERED,
     charges={
         Charge.NOTHING: ChargeWords(
-            stage=_("Nothing charged or reserved"),
-            promise=_("Nothing was charged or reserved."),
-            result=_("Nothing was charged or reserved."),
+            stage=_("No money charged or reserved"),
+            promise=_("No money was charged or reserved."),
+            result=_("No money was charged or reserved."),
+            meanwhile=_("No money was charged or reserved."),
         ),
         Charge.RESERVED_PERHAPS: ChargeWords(
             stage=_("Nothing charged or left reserved"),
             ahead=_("Release of {amount}, if it was reserved"),
             promise=_("Nothing was charged. If {amount} was reserved on your card, it will be released."),
             result=_("Nothing was charged. If {amount} was reserved on your card, it has been released."),
+            meanwhile=_(
+                "{amount} may be reserved on your card. If the order is cancelled, it will be released."
+            ),
         ),
         Charge.RESERVED: ChargeWords(
             stage=_("{amount} released, nothing charged"),
             ahead=_("Release of {amount}"),
             promise=_("Nothing was charged, and the {amount} reserved on your card will be released."),
             result=_("Nothing was charged, and the {amount} reserved on your card has been released."),
+            meanwhile=_("{amount} is reserved on your card, and will be released if the order is cancelled."),
         ),
     },
     cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),

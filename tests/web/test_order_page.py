@@ -150,7 +150,7 @@ def test_a_finished_order_says_so_and_asks_for_nothing(client: Client) -> None:
 
 
 REFUNDS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "nothing": ({"authorise-payment": declined()}, Reason.CUSTOMER_DID_NOT_RESOLVE, "Nothing was charged"),
+    "nothing": ({"authorise-payment": declined()}, Reason.CUSTOMER_DID_NOT_RESOLVE, "No money was charged"),
     "reserved": (
         {"authorise-payment": {"state": "compensated", "completed_at": timezone.now()}},
         Reason.CUSTOMER_CANCELLED,

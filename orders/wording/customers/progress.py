@@ -18,6 +18,7 @@ from orders.business.words import (
     GENERAL_REASONS_AFTERWARDS,
     GENERAL_WAITS,
     PAUSED,
+    Charge,
     CustomerWords,
     Situation,
     Words,
@@ -27,7 +28,7 @@ from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
-from orders.wording.customers.charges import charge_words, is_returned
+from orders.wording.customers.charges import charge_of, charge_words, is_returned, present_charge
 from orders.wording.customers.refusals import refusal_sentences, unresolved_reason, with_refusal
 from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import (
@@ -145,6 +146,7 @@ def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> l
     own = customer_words(order.workflow)
     sentence = with_refusal(words_for(situation, order), order, situation).sentence
     before: list[str] = []
+    after = ""
     match situation:
         case Situation.RETRYING:
             sentence = own.retries.get(declared_name(retried_steps(order, occurrences)[0]), sentence)
@@ -156,14 +158,18 @@ def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> l
             sentence = own.retries.get(declared_name(retried[0]), sentence)
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
             sentence = own.complete_in_part
+        case Situation.STOPPED:
+            after = present_charge(order, locale=locale)
         case Situation.DECLINED:
-            return refusal_sentences(order, occurrences, sentence)
+            before, sentence = refusal_sentences(order, occurrences, sentence), None
+            if charge_of(order) is not Charge.NOTHING:  # of which the words for the refusal tell
+                after = present_charge(order, locale=locale)
         case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
             before = [say(_reason(order, occurrences, own), order)]
             if charge := charge_words(order):
                 is_over = situation is Situation.CANCELLED or is_returned(order)
                 before.append(say_amount(charge.result if is_over else charge.promise, order, locale=locale))
-    return [words for words in (*before, say(sentence, order)) if words]
+    return [words for words in (*before, say(sentence, order), after) if words]
 
 
 def _wait_words(order: CustomerOrder, own: CustomerWords) -> Words:
