@@ -100,12 +100,17 @@ class StageWords:
 @dataclass(frozen=True, kw_only=True)
 class ChargeWords:
     """What is said of the money of an order that is cancelled: a stage, and a sentence until it is over and one from
-    then on. `{amount}` stands for the order's value. `ahead` is the stage until then."""
+    then on. `{amount}` stands for the order's value. `ahead` is the stage until then.
+
+    `meanwhile` says where the money is while an order that is not cancelled is held up or waits for its customer; if it
+    is None, general words say it.
+    """
 
     stage: Words
     promise: Words
     result: Words
     ahead: Words | None = None
+    meanwhile: Words | None = None
 
 
 PLACED: Words = _("We have your order")
@@ -283,6 +288,11 @@ GENERAL_REASONS: Mapping[Reason, Words] = {
     Reason.STEP_REMEDY: _("We couldn’t fulfil it, and we’re sorry."),
     Reason.OPERATOR_REQUESTED: _("We couldn’t fulfil it, and we’re sorry."),
 }
+GENERAL_REASONS_AFTERWARDS: Mapping[Reason, Words] = {
+    **GENERAL_REASONS,
+    **dict.fromkeys((Reason.STEP_REMEDY, Reason.OPERATOR_REQUESTED), _("We cancelled it.")),
+}
+"""The same of an order that had been fulfilled before it was cancelled."""
 
 GENERAL_CHARGES: Mapping[Charge, ChargeWords] = {
     Charge.CHARGED: ChargeWords(
@@ -290,6 +300,7 @@ GENERAL_CHARGES: Mapping[Charge, ChargeWords] = {
         ahead=_("Refund of {amount}"),
         promise=_("We’ll refund {amount}."),
         result=_("We’ve refunded {amount}. Your bank may take up to 10 days to show it."),
+        meanwhile=_("{amount} has been charged. If the order is cancelled, we’ll refund it."),
     ),
     Charge.UNCERTAIN: ChargeWords(
         stage=_("{amount} refunded if it was taken"),
@@ -298,20 +309,26 @@ GENERAL_CHARGES: Mapping[Charge, ChargeWords] = {
         result=_(
             "If {amount} was taken, we’ve refunded all of it. Your bank may take up to 10 days to show it."
         ),
+        meanwhile=_("We don’t know yet whether {amount} was taken."),
     ),
     Charge.RESERVED: ChargeWords(
         stage=_("{amount} released, nothing charged"),
         ahead=_("Release of {amount}"),
         promise=_("Nothing was charged, and the {amount} that we reserved will be released."),
         result=_("Nothing was charged, and the {amount} that we reserved has been released."),
+        meanwhile=_("{amount} is reserved, and will be released if the order is cancelled."),
     ),
     Charge.RESERVED_PERHAPS: ChargeWords(
         stage=_("Nothing charged or left reserved"),
         ahead=_("Release of {amount}, if it was reserved"),
         promise=_("Nothing was charged. If {amount} was reserved, it will be released."),
         result=_("Nothing was charged. If {amount} was reserved, it has been released."),
+        meanwhile=_("{amount} may be reserved. If the order is cancelled, it will be released."),
     ),
     Charge.NOTHING: ChargeWords(
-        stage=_("Nothing charged"), promise=_("Nothing was charged."), result=_("Nothing was charged.")
+        stage=_("Nothing charged"),
+        promise=_("Nothing was charged."),
+        result=_("Nothing was charged."),
+        meanwhile=_("Nothing was charged."),
     ),
 }

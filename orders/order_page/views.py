@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from orders.access.guest_links import read_old_token
+from orders.access.guest_links import read_old_token, read_token
 from orders.business.editing import customer_words
 from orders.business.registry import find_kind
 from orders.fields.locales import reader_locale
-from orders.order_page.addresses import events_url
+from orders.order_page.addresses import events_url, token_url
 from orders.order_page.corrections import offers
 from orders.order_page.seeing import sees_page, sees_part
 from orders.order_page.visits import Visit, of_an_order
@@ -74,13 +74,17 @@ def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
 @never_cache
 @require_POST
 def renew_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Has a new link sent to the email address of the order that an old one was for.
+    """Has a new link sent to the email address of the order that a link is for, whether or not it is too old.
 
     The answer is the same whatever became of the order.
     """
-    order_id = read_old_token(token)
+    present = read_token(token)
+    order_id = present or read_old_token(token)
     if order_id is not None:
         customer_services.renew_link(order_id=order_id, language=get_language() or "en")
+    if present is not None:  # no second link is sent within minutes, so this holds for the one before, too
+        messages.success(request, _("The link is in your email already, or will be there in a few minutes."))
+        return redirect(token_url(token))
     return render(request, "order/old_link.html", {"is_sent": True})
 
 

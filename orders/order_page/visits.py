@@ -1,8 +1,9 @@
 """Who may see an order's page.
 
 There are two ways to each view: with the order's number, for the account that it belongs to, and with a signed token,
-for whoever has the link to a guest's order. A token that is too old only has a new one sent, and one for an order that
-has become an account's since leads there. Everything else gets the same 404.
+for whoever has the link to a guest's order. A token that is too old only has a new one sent. One for an order that has
+become an account's since leads its owner there, and tells everybody else no more than that. Everything else gets the
+same 404.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from django.views.decorators.cache import never_cache
 from structlog.contextvars import bind_contextvars
 
 from orders.access.guest_links import VALID_FOR, read_old_token, read_token
+from orders.fields.order_numbers import spoken_number
 from orders.order_page.addresses import order_url, token_url
 from orders.selectors import tracked_orders
 from orders.selectors.orders import client_of
@@ -63,13 +65,12 @@ def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
         visit = _visit(request, order_id, token)
         if visit is None:
             if accounts_order_id := _order_of_account(token):
-                return redirect(order_url(accounts_order_id, is_guest=False))
+                return _in_account(request, accounts_order_id)
             if read_old_token(token) is not None:
                 renew = reverse("order:guest-renew", args=[token])
                 context = {"renew": renew, "days": VALID_FOR.days}
                 return render(request, "order/old_link.html", context, status=410)
-            sign_in = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.path})}"
-            return render(request, "order/hidden.html", {"sign_in": sign_in}, status=404)
+            return render(request, "order/hidden.html", {"sign_in": _sign_in(request.path)}, status=404)
         return handler(request, visit, **options)
 
     return login_not_required(never_cache(view))
@@ -80,6 +81,19 @@ def _order_of_account(token: str) -> UUID | None:
     order_id = read_token(token) or read_old_token(token)
     is_taken_over = order_id is not None and tracked_orders.belongs_to_account(order_id=order_id)
     return order_id if is_taken_over else None
+
+
+def _in_account(request: HttpRequest, order_id: UUID) -> HttpResponse:
+    """Leads its owner to the order. Others who have the link read that it is in an account, and nothing else of it."""
+    page = order_url(order_id, is_guest=False)
+    if _visit(request, order_id, "") is not None:
+        return redirect(page)
+    context = {"number": spoken_number(order_id), "sign_in": _sign_in(page)}
+    return render(request, "order/in_account.html", context, status=403)
+
+
+def _sign_in(following: str) -> str:
+    return f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': following})}"
 
 
 def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | None:

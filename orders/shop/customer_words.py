@@ -70,8 +70,7 @@ CUSTOMER_WORDS = CustomerWords(
             )
         ),
         Situation.FULFILLED: SituationWords(
-            status=_("On its way"),
-            in_list=_("Printed and sent"),
+            status=_("Sent"),
             headline=ngettext_lazy(
                 "Your poster is paid for and on its way.",
                 "Your posters are paid for and on their way.",
@@ -80,7 +79,7 @@ CUSTOMER_WORDS = CustomerWords(
             sentence=_("Only our confirmation email is still to come."),
         ),
         Situation.COMPLETE: SituationWords(
-            in_list=_("Printed and sent"),
+            status=_("Sent"),
             headline=ngettext_lazy("Your poster is on its way.", "Your posters are on their way.", "pieces"),
             sentence=_("It’s paid for and with the carrier. We’ve emailed you a confirmation."),
         ),
@@ -117,21 +116,26 @@ CUSTOMER_WORDS = CustomerWords(
     unanswered=UNANSWERED,
     charges={
         Charge.NOTHING: ChargeWords(
-            stage=_("Nothing charged or reserved"),
-            promise=_("Nothing was charged or reserved."),
-            result=_("Nothing was charged or reserved."),
+            stage=_("No money charged or reserved"),
+            promise=_("No money was charged or reserved."),
+            result=_("No money was charged or reserved."),
+            meanwhile=_("No money was charged or reserved."),
         ),
         Charge.RESERVED_PERHAPS: ChargeWords(
             stage=_("Nothing charged or left reserved"),
             ahead=_("Release of {amount}, if it was reserved"),
             promise=_("Nothing was charged. If {amount} was reserved on your card, it will be released."),
             result=_("Nothing was charged. If {amount} was reserved on your card, it has been released."),
+            meanwhile=_(
+                "{amount} may be reserved on your card. If the order is cancelled, it will be released."
+            ),
         ),
         Charge.RESERVED: ChargeWords(
             stage=_("{amount} released, nothing charged"),
             ahead=_("Release of {amount}"),
             promise=_("Nothing was charged, and the {amount} reserved on your card will be released."),
             result=_("Nothing was charged, and the {amount} reserved on your card has been released."),
+            meanwhile=_("{amount} is reserved on your card, and will be released if the order is cancelled."),
         ),
     },
     cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),

@@ -1,5 +1,6 @@
 // Keeps the progress of an order up to date: #progress[data-events][data-version]. The stream only announces a new
 // version; the new part of the page is fetched from the page's own URL, under progress/. Without a stream it polls.
+// An order that has ended may still be refunded, so its page looks when somebody comes back to it, and now and then.
 (() => {
   "use strict";
 
@@ -9,6 +10,7 @@
   const REFUSED = 15000; // ms until a refused stream is requested again
   const LONGEST = 2 ** 31 - 1; // ms that a timer takes at most
   const HIDDEN = 60000; // ms after which a hidden page is no longer followed
+  const ENDED = 300000; // ms between looks at an order that has ended
 
   const shown = () => document.getElementById("progress");
   if (!shown()?.dataset.events) return;
@@ -22,7 +24,7 @@
   let openTimer = 0;
   let retryTimer = 0;
   let nextTimer = 0;
-  let isOver = false;
+  let isGone = false; // signed out, or the order is not to be found here any more
   let fetching = null;
   let again = false;
   let isUnseen = false; // whether the part was fetched for a page that nobody looked at
@@ -34,7 +36,7 @@
 
   function open() {
     clearTimeout(openTimer);
-    if (source || isOver || hasEnded()) return;
+    if (source || isGone || hasEnded()) return;
     source = new EventSource(shown().dataset.events);
     source.addEventListener("open", found);
     source.addEventListener("error", lost);
@@ -62,7 +64,7 @@
   }
 
   setInterval(() => {
-    if (!lostAt || isOver || document.hidden) return;
+    if (!lostAt || isGone || document.hidden) return;
     const now = Date.now();
     if (stale && now - lostAt >= GRACE) {
       stale.textContent = stale.dataset.text.replace("{n}", Math.round((now - lostAt) / 1000));
@@ -74,19 +76,26 @@
     }
   }, 1000);
 
+  setInterval(look, ENDED);
+
+  // Looks whether an order that has ended was refunded since.
+  function look() {
+    if (hasEnded() && !document.hidden) refresh();
+  }
+
   // --- the part of the page
 
   async function refresh() {
     again = true;
-    if (fetching) return;
-    while (again) {
+    if (fetching || isGone) return;
+    while (again && !isGone) {
       again = false;
       fetching = fetchPart();
       const part = await fetching;
       fetching = null;
       if (part) replace(part);
       clearTimeout(retryTimer);
-      if (!part && !isOver) retryTimer = setTimeout(refresh, POLL);
+      if (!part && !isGone) retryTimer = setTimeout(hasEnded() ? look : refresh, POLL);
     }
   }
 
@@ -97,10 +106,11 @@
       const answer = await fetch(`${location.pathname}progress/`, {
         cache: "no-store",
         headers: isUnseen ? {} : { "Page-Visible": "yes" },
-        redirect: "error",
+        redirect: "manual",
         signal: AbortSignal.timeout(10000),
       });
-      if (answer.status === 403 || answer.status === 404) end(); // signed out, or gone: the page stays as it is
+      isGone = answer.type === "opaqueredirect" || answer.status === 403 || answer.status === 404;
+      if (isGone) rest(); // the page stays as it is
       if (!answer.ok) return null;
       const template = document.createElement("template");
       template.innerHTML = await answer.text();
@@ -114,6 +124,7 @@
     const old = shown();
     if (part.dataset.version === old.dataset.version && part.dataset.next === old.dataset.next) return;
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
+    const wasEnded = hasEnded();
     keepChoices(old, part);
     if (headline(part) !== headline(old)) dropToasts();
     old.replaceWith(part);
@@ -121,8 +132,9 @@
     if (part.dataset.title) document.title = part.dataset.title;
     if (focused) sameAs(focused, part).focus({ preventScroll: true });
     announce();
-    if (hasEnded()) end();
+    if (hasEnded()) rest();
     else expectNext();
+    if (wasEnded) open();
   }
 
   // At [data-next] the page says something else, though nothing happens: that it is late, for example. Both times are by
@@ -165,14 +177,11 @@
     return ended !== undefined && ended !== "false";
   }
 
-  function end() {
-    isOver = true;
+  function rest() {
     clearTimeout(retryTimer);
     clearTimeout(nextTimer);
     close();
     found();
-    if (isUnseen) document.addEventListener("visibilitychange", refresh, { once: true });
-    document.removeEventListener("visibilitychange", onVisibility);
   }
 
   // --- announcements to screen readers

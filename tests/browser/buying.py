@@ -86,5 +86,5 @@ def ask_to_cancel(page: Page) -> None:
 def cancel(page: Page) -> None:
     """Cancels an order."""
     ask_to_cancel(page)
-    page.get_by_role("button", name="Yes, cancel it").click()
+    page.get_by_role("button", name="Yes, cancel the order").click()
     page.get_by_role("heading", name="Your order was cancelled.").wait_for()

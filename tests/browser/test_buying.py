@@ -86,7 +86,7 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
     place(page)
     expect(page.locator(".track__step--done")).to_have_count(2)
     page.get_by_role("link", name="Cancel the order").click()
-    page.get_by_role("button", name="Yes, cancel it before payment is taken").click()
+    page.get_by_role("button", name="Yes, cancel the order").click()
     expect(page.locator(".toasts")).to_contain_text("You’ve cancelled this order.")
     page.evaluate("window.isTheSame = true")
     expect(headline(page)).to_have_text("We’re cancelling your order.")

@@ -15,6 +15,7 @@ from tests.support.wait import until
 
 SCRIPT = (Path(__file__).resolve().parents[2] / "static" / "js" / "live.js").read_bytes()
 
+STREAM = "/events/o/x/"
 LOST = """
 window.EventSource = class extends EventSource {
   constructor(url) {
@@ -32,7 +33,7 @@ class Shop:
     def __init__(self) -> None:
         self.version = 1
         self.changed = threading.Condition()
-        self.is_refusing = self.is_ended = self.is_over = False
+        self.is_refusing = self.is_ended = self.is_moved = self.is_over = False
         self.failures = 0
         self.words = self.next = ""
         self.requests: list[str] = []
@@ -70,6 +71,11 @@ def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
                 self.stream()
             elif self.path == "/live.js":
                 self.answer("text/javascript", SCRIPT)
+            elif self.path == "/order/progress/" and shop.is_moved:
+                self.send_response(302)
+                self.send_header("Location", "/order/elsewhere/")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
             elif self.path == "/order/progress/":
                 shop.failures -= 1
                 shop.seen.append(self.headers["Page-Visible"] == "yes")
@@ -222,6 +228,43 @@ def test_an_order_that_has_ended_is_left_alone(shop: Shop, page: Page) -> None:
     page.clock.run_for(120_000)
     page.wait_for_timeout(300)
     assert len(shop.requests) == before
+
+
+def test_an_order_that_has_ended_is_looked_at_now_and_then_and_followed_again_once_it_is_refunded(
+    shop: Shop, page: Page
+) -> None:
+    shop.is_ended = True
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    shop.is_ended = False
+    shop.change()
+    page.clock.run_for(301_000)
+    expect(page.locator("#headline")).to_have_text("Version 3")
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 4")
+
+
+def test_an_order_that_has_ended_is_looked_at_without_a_stream_when_its_page_is_shown_again(
+    shop: Shop, page: Page
+) -> None:
+    until(lambda: STREAM in shop.requests, what="the stream of the order under way")
+    shop.is_ended = True
+    page.reload()
+    shop.requests.clear()
+    page.evaluate(HIDE, True)
+    shop.change()
+    page.evaluate(HIDE, False)
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    assert STREAM not in shop.requests
+
+
+def test_an_order_that_is_elsewhere_now_is_asked_for_no_more(shop: Shop, page: Page) -> None:
+    shop.is_moved = True
+    shop.change()
+    until(lambda: "/order/progress/" in shop.requests, what="the request that is led elsewhere")
+    page.clock.run_for(400_000)
+    page.wait_for_timeout(300)
+    assert shop.requests.count("/order/progress/") == 1 and "/order/elsewhere/" not in shop.requests
 
 
 HIDE = """isHidden => {

@@ -180,6 +180,35 @@ def test_what_was_declined_waits_for_the_customer_with_words_of_its_own_the_seco
     assert second.sentences == ["That was declined, too. Please try something else."]
 
 
+HELD_UP = {
+    "nothing": ([step("mix", "failed")], "Nothing was charged."),
+    "perhaps reserved": (
+        [step("mix", "failed", outcome="unknown")],
+        "€9.00 may be reserved. If the order is cancelled, it will be released.",
+    ),
+    "reserved": (
+        [step("mix", "completed"), step("more-flour", "failed")],
+        "€9.00 is reserved, and will be released if the order is cancelled.",
+    ),
+    "perhaps taken": (
+        [step("mix", "completed"), step("bake", "failed", outcome="unknown")],
+        "We don’t know yet whether €9.00 was taken.",
+    ),
+    "taken, of which the kind's own words do not tell": (
+        [*ALL[:3], step("taste", "failed")],
+        "€9.00 has been charged. If the order is cancelled, we’ll refund it.",
+    ),
+}
+
+
+@pytest.mark.usefixtures("own_words")
+@pytest.mark.parametrize("name", HELD_UP)
+def test_an_order_that_is_held_up_says_where_its_money_is(name: str) -> None:
+    steps, sentence = HELD_UP[name]
+    assert read(order(*steps, state="error")).sentences[1:] == [sentence]
+    assert read(order(*steps, state="error", total=None)).sentences[1:] == []
+
+
 @pytest.mark.parametrize("version", [2, 1])
 def test_an_order_can_be_cancelled_until_the_point_of_no_return_also_of_a_version_that_has_gone(
     version: int,

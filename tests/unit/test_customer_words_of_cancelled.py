@@ -59,8 +59,16 @@ def test_a_cancelled_order_says_why_and_gives_back_in_its_kinds_words() -> None:
     steps = (step("mix", "completed"), step("bake", "compensating"))
     going = read(cancelled(*steps, state="processing"), compensation_requested={"why": "customer_cancelled"})
     assert going.sentences == ["You cancelled it.", "Soon €9.00.", "There’s nothing you need to do."]
-    other = read(cancelled(*steps), compensation_requested={"why": "the oven broke"})
+    other = read(cancelled(*steps, step("taste")), compensation_requested={"why": "the oven broke"})
     assert other.sentences[0] == "We couldn’t fulfil it, and we’re sorry."
+
+
+@pytest.mark.parametrize("why", ["operator_requested", "step_remedy", "the oven broke"])
+def test_nobody_is_told_that_what_was_done_could_not_be_done(why: str) -> None:
+    steps = [step(name, "compensated") for name in ("mix", "more-flour", "bake")]
+    for last in (step("taste", "compensated"), step("taste", "skipped")):
+        page = read(cancelled(*steps, last), compensation_requested={"why": why})
+        assert page.sentences[0] == "We cancelled it."
 
 
 def test_nothing_is_said_of_money_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +81,7 @@ def test_nothing_is_said_of_money_where_there_is_none(monkeypatch: pytest.Monkey
     ]
     assert stages(free) == expected
     assert read(free).sentences == [
-        "We couldn’t fulfil it, and we’re sorry.",
+        "We cancelled it.",
         "There’s nothing you need to do.",
     ]
     monkeypatch.setattr(Cakes, "steps", (Bakery.step,))

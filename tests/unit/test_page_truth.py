@@ -60,6 +60,11 @@ def held_on_the_way_back(step: str, begun: Case) -> Case:
 
 
 WE_ARE_SORRY = "We couldn’t fulfil it, and we’re sorry."
+AFTERWARDS = "We cancelled it."
+HELD_UP = (
+    "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing"
+    " you need to do."
+)
 
 TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
     "ordered during an outage": (
@@ -91,7 +96,36 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         forward({STOCK: "completed", APPROVAL: "failed"}),
         "We’re looking into a problem with your order.",
         ["Stock reserved: done 10", "Approving payment: held up", *AHEAD],
-        [],
+        [
+            HELD_UP,
+            "€39.00 may be reserved on your card. If the order is cancelled, it will be released.",
+        ],
+    ),
+    "held up, and nothing reserved": (
+        forward({STOCK: "refused"}),
+        "We’re looking into a problem with your order.",
+        ["Reserving stock: held up", "Approving payment: to come", *AHEAD],
+        [HELD_UP, "No money was charged or reserved."],
+    ),
+    "held up, and reserved": (
+        forward({STOCK: "failed", APPROVAL: "completed"}),
+        "We’re looking into a problem with your order.",
+        ["Payment approved: done 20", "Reserving stock: held up", *AHEAD],
+        [
+            HELD_UP,
+            "€39.00 is reserved on your card, and will be released if the order is cancelled.",
+        ],
+    ),
+    "held up, when it may be paid": (
+        forward({**SENT, CAPTURE: "failed"}),
+        "We’re looking into a problem with your order.",
+        [
+            RESERVED,
+            "Handed to the carrier: done 30",
+            "Payment: held up",
+            "Confirmation by email: to come",
+        ],
+        [HELD_UP, "We don’t know yet whether €39.00 was taken."],
     ),
     "declined": (
         forward({STOCK: "completed", APPROVAL: "declined"}),
@@ -136,8 +170,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         [RESERVED, "Handed to the carrier: done 30", "Paid: done 40", "Confirmation by email: held up"],
         [
             "Only our confirmation email is still to come.",
-            "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing"
-            " you need to do.",
+            HELD_UP,
         ],
     ),
     "complete": (
@@ -163,11 +196,11 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         [
             "Stock reserved: reversed later 10",
             "You cancelled it: done 1000",
-            "Nothing charged or reserved: done -",
+            "No money charged or reserved: done -",
             "Stock released: done 1010",
             OVER,
         ],
-        ["You cancelled it.", "Nothing was charged or reserved."],
+        ["You cancelled it.", "No money was charged or reserved."],
     ),
     "cancelled when it may be reserved": (
         cancel(forward({APPROVAL: "running"})),
@@ -235,13 +268,13 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         all_reversed(forward(WHOLE)),
         "Your order was cancelled.",
         [*REVERSED[:3], "Confirmed by email: done 50", *REVERSED[3:]],
-        [WE_ARE_SORRY, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
+        [AFTERWARDS, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
     ),
     "refunded after shipping, before the email": (
         all_reversed(forward({**PAID, EMAIL: "failed"})),
         "Your order was cancelled.",
         REVERSED,
-        [WE_ARE_SORRY, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
+        [AFTERWARDS, "We’ve refunded €39.00. Your bank may take up to 10 days to show it."],
     ),
 }
 
@@ -270,8 +303,11 @@ MONEY_WORDS = {
     "€39.00 refunded if it was taken",
     "€39.00 released, nothing charged",
     "Nothing charged or left reserved",
-    "Nothing charged or reserved",
+    "No money charged or reserved",
 }
+
+
+NOT_CHARGED = ("Nothing was charged", "Nothing has been charged", "No money was charged")
 
 
 def shown_steps(page: Progress, states: set[str]) -> set[str]:
@@ -328,12 +364,18 @@ def check_money(case: Case, page: Progress) -> None:
         assert case.steps[CAPTURE]["state"] == "completed"
     if "on its way" in text:
         assert case.steps[SHIPMENT]["state"] == "completed"
-    if "Nothing was charged" in text or "Nothing has been charged" in text:
+    if any(words in text for words in NOT_CHARGED):
         assert capture in ("none", "refused")
     if "charged or reserved" in text:
         assert approval in ("none", "refused")
     if "reserved on your card will" in text or "reserved on your card has" in text:
         assert (capture in ("none", "refused"), approval) == (True, "done")
+    if "is reserved on your card" in text:
+        assert (capture in ("none", "refused"), approval, is_back[APPROVAL]) == (True, "done", False)
+    if "may be reserved on your card" in text:
+        assert (capture in ("none", "refused"), approval) == (True, "unknown")
+    if "€39.00 has been charged" in text:
+        assert (capture, is_back[CAPTURE]) == ("done", False)
     if "We’ve refunded €39.00" in text:
         assert (capture, is_back[CAPTURE]) == ("done", True)
     if "We’ll refund €39.00" in text:

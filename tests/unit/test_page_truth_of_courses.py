@@ -14,7 +14,7 @@ from orders.selectors.tracked_orders import Occurrence, TrackedOrder
 from orders.wording.customers.progress import Progress, progress
 from tests.unit.rows import NOW
 from tests.unit.shop_orders import APPROVAL, CAPTURE, FULFIL, SHIPMENT, STOCK
-from tests.unit.test_page_truth import check_times
+from tests.unit.test_page_truth import NOT_CHARGED, check_times
 from tests.unit.test_progress_properties import courses, happen, leave_in_peace
 from tests.unit.world import World
 
@@ -67,10 +67,12 @@ class Watched(World):
         text = " ".join([page.headline, *page.sentences])
         done = {stage.title for stage in page.stages if stage.state == "done"}
         check_times(page)
-        if "Nothing was charged" in text or "Nothing has been charged" in text or "refunded" in text:
+        if any(words in text for words in (*NOT_CHARGED, "refunded")):
             assert not self.has(CAPTURE) and not self.may_land(CAPTURE), (text, self.story)
         if "charged or reserved" in text or "has been released" in text:
             assert not self.has(APPROVAL) and not self.may_land(APPROVAL), (text, self.story)
+        if "is reserved on your card" in text:
+            assert self.has(APPROVAL), (text, self.story)
         if "on its way" in text:
             assert self.has(CAPTURE) and self.has(SHIPMENT), (text, self.story)
         for title, step in {

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -44,8 +45,19 @@ def test_what_has_sold_out_and_how_many_are_left_is_said(client: Client) -> None
         "Cancel the order",
     ):
         assert sentence in text
-    for other in ("Pay another way", "Give another address", "alerted our team"):
+    for other in ("Pay another way", "Give another address", "alerted our team", "on your card"):
         assert other not in text
+
+
+@pytest.mark.parametrize("case", [sold_out, not_served])
+def test_what_is_reserved_on_the_card_meanwhile_is_said(
+    client: Client, case: Callable[[], OrderProcess]
+) -> None:
+    text = page(client, case())
+    assert "Nothing has been charged" in text
+    assert re.search(
+        r"€[\d.]+ is reserved on your card, and will be released if the order is cancelled\.", text
+    )
 
 
 @pytest.mark.parametrize("detail", [{"lines": 7}, {"lines": [7, {"sku": 7}]}, {"left": 1}, {}])

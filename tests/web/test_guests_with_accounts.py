@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.access.sign_up_links import SignUp, make_token
+from orders.fields.order_numbers import spoken_number
 from orders.models import Order
 from tests.support.finished_orders import archive
 from tests.support.order_bodies import EMAIL
@@ -38,9 +39,26 @@ def test_what_a_guest_ordered_is_in_the_account_that_she_makes_later(client: Cli
         assert client.get(guest_page(order), follow=True).redirect_chain == [
             (f"/orders/{order.order_id}/", 302)
         ]
-        assert (
-            Client().get(guest_page(order), follow=True).status_code == 404
-        )  # it is not everybody's any more
+        assert Client().get(guest_page(order)).status_code == 403  # it is not everybody's any more
+
+
+def test_whoever_has_the_link_alone_reads_that_the_order_is_in_the_account_and_nothing_more(
+    client: Client,
+) -> None:
+    order = shop_order()
+    sign_up(client)
+    _, eve = customer("eve")
+    for visitor in (Client(), eve):
+        for part in ("", "progress/", "cancel/"):
+            answer = visitor.get(f"{guest_page(order)}{part}")
+            text = answer.content.decode()
+            assert answer.status_code == 403
+            assert "This order is in your account now" in text and spoken_number(order.order_id) in text
+            assert not [detail for detail in ("Tidal Lines", EMAIL, "78.00", "London") if detail in text]
+        assert visitor.post(f"{guest_page(order)}cancel/").status_code == 403
+    sign_in = f'href="/account/sign-in/?next=%2Forders%2F{order.order_id}%2F"'
+    assert sign_in in Client().get(guest_page(order)).content.decode()
+    assert sign_in not in eve.get(guest_page(order)).content.decode()
 
 
 def test_nothing_of_others_is_taken_over(client: Client) -> None:

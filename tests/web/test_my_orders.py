@@ -130,7 +130,7 @@ def test_an_order_of_many_posters_shows_four_and_says_how_many_more(client: Clie
 
 @pytest.mark.parametrize(
     ("state", "words"),
-    [("processed", "Printed and sent"), ("error", "We’re looking into it"), ("processing", "In progress")],
+    [("processed", "Sent"), ("error", "We’re looking into it"), ("processing", "In progress")],
 )
 def test_the_state_is_shown_in_plain_words(client: Client, ada: User, state: str, words: str) -> None:
     order = place(f"user:{ada.pk}")
@@ -181,7 +181,7 @@ DECLINED = {"code": "card_declined", "waits_for": "customer"}
             order("pending", step("failed", name="authorise-payment", not_before=LATER, error=DECLINED)),
             "Waiting for your payment",
         ),
-        (order("processed", step("completed", 4)), "Printed and sent"),
+        (order("processed", step("completed", 4)), "Sent"),
         (order("error", step("failed")), "We’re looking into it"),
         (order("error", step("failed"), goal="compensate"), "We’re looking into it"),
         (order("processing", step("compensating", 2), goal="compensate"), "Being cancelled"),

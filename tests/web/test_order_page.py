@@ -143,12 +143,14 @@ def test_a_finished_order_says_so_and_asks_for_nothing(client: Client) -> None:
     assert "Your posters are on their way" in text
     assert "We’ve emailed you a confirmation" in text
     assert "Cancel the order" not in text
+    assert "Sent Your posters" in text
+    assert "Something wrong? Cancelling and returns" in text
     assert marks(client, order) == ["done"] * 5
     assert "http-equiv" not in client.get(guest_page(order)).content.decode()
 
 
 REFUNDS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "nothing": ({"authorise-payment": declined()}, Reason.CUSTOMER_DID_NOT_RESOLVE, "Nothing was charged"),
+    "nothing": ({"authorise-payment": declined()}, Reason.CUSTOMER_DID_NOT_RESOLVE, "No money was charged"),
     "reserved": (
         {"authorise-payment": {"state": "compensated", "completed_at": timezone.now()}},
         Reason.CUSTOMER_CANCELLED,
@@ -235,7 +237,7 @@ def test_the_page_exists_before_the_order_is_inserted(client: Client) -> None:
     )
     message.delete()
     assert "We’re looking into it" in client.get(address).content.decode()
-    assert "Yes, cancel it" in client.get(f"{address}cancel/").content.decode()
+    assert "Yes, cancel the order" in client.get(f"{address}cancel/").content.decode()
 
 
 def test_an_order_is_cancelled_on_its_page_before_it_is_inserted(client: Client) -> None:
@@ -243,7 +245,7 @@ def test_an_order_is_cancelled_on_its_page_before_it_is_inserted(client: Client)
     key = re.findall(r'name="seen_total" value="(\d+)"', client.get("/checkout/").content.decode())[0]
     address = client.post("/checkout/", FORM | {"seen_total": key}).headers["Location"]
     assert f'href="{address}cancel/"' in client.get(address).content.decode()
-    assert "Yes, cancel it" in client.get(f"{address}cancel/").content.decode()
+    assert "Yes, cancel the order" in client.get(f"{address}cancel/").content.decode()
     page = client.post(f"{address}cancel/", follow=True).content.decode()
     assert "We’re cancelling your order." in page
     assert "You cancelled it" in page
@@ -268,7 +270,9 @@ def test_cancelling_asks_first_and_names_the_point_of_no_return(client: Client) 
     order = shop_order(done("reserve-stock"))
     until_then = "We take the payment once the carrier has your parcel; until then you can cancel."
     assert until_then in words(client, order)
-    assert "Yes, cancel it before payment is taken" in words(client, order, "cancel/")
+    question = words(client, order, "cancel/")
+    assert "Yes, cancel the order" in question
+    assert question.count("until then you can cancel") == 1 and "before payment" not in question
     assert stored(order).goal == "complete"
     response = client.post(f"{guest_page(order)}cancel/", follow=True)
     assert "We’re cancelling your order" in response.content.decode()

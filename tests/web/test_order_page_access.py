@@ -41,8 +41,7 @@ def test_a_customer_sees_her_order_and_nobody_else_does() -> None:
             answer = client.post(f"/orders/{order.order_id}/{part}", {"payment_method": "card_ok"})
             assert answer.status_code == 404
     assert stored(order).goal == "complete"
-    strangers = Client().get(guest_page(order), follow=True)  # a token works only for a guest's order
-    assert (strangers.redirect_chain, strangers.status_code) == ([(f"/orders/{order.order_id}/", 302)], 404)
+    assert Client().get(guest_page(order)).status_code == 403  # a token works only for a guest's order
 
 
 def test_a_guests_order_cannot_be_seen_by_its_number() -> None:
@@ -76,6 +75,26 @@ def test_hidden_and_missing_orders_look_alike() -> None:
     hidden = bob.get(f"/orders/{shop_order(customer=user).order_id}/").content.decode()
     missing = bob.get(f"/orders/{uuid7()}/").content.decode()
     assert hidden == missing
+
+
+def test_a_guest_has_the_link_emailed_with_one_press(client: Client, inbox: Mailbox) -> None:
+    order = shop_order()
+    page = guest_page(order)
+    assert f'action="{page}renew/"' in client.get(page).content.decode()
+    answer = client.post(f"{page}renew/", follow=True)
+    assert answer.redirect_chain == [(page, 302)]
+    assert "The link is in your email already, or will be there in a few minutes." in answer.content.decode()
+    (email,) = inbox.deliver()
+    (link,) = links(email)
+    assert (email["To"], read_token(link.removeprefix("/o/").rstrip("/"))) == (EMAIL, order.order_id)
+    client.post(f"{page}renew/")
+    assert inbox.deliver() == [], "not again within minutes"
+
+
+def test_an_account_is_offered_no_link() -> None:
+    user, ada = customer()
+    page = ada.get(f"/orders/{shop_order(customer=user).order_id}/").content.decode()
+    assert "Email me the link" not in page
 
 
 def test_the_page_is_not_cached_and_not_indexed(client: Client) -> None:

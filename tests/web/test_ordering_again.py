@@ -1,5 +1,7 @@
 """Ordering again what an order was of: it goes into the cart at today's prices, as far as it is for sale."""
 
+import re
+
 import pytest
 from django.contrib.messages import get_messages
 from django.test import Client
@@ -38,6 +40,17 @@ def test_everything_goes_into_the_cart_beside_what_is_there(client: Client, orde
         {"first-sun": 4, "tidal-lines": 2},
         "Everything from this order is in your cart.",
     )
+
+
+def test_the_part_that_live_updates_bring_offers_it_once_with_all_that_the_button_needs(
+    order: OrderProcess,
+) -> None:
+    browser, page = Client(enforce_csrf_checks=True), guest_page(order)
+    part = browser.get(f"{page}progress/").content.decode()
+    whole = Client().get(page).content.decode()
+    assert part.count("Order this again") == whole.count("Order this again") == 1
+    (token,) = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', part)
+    assert browser.post(f"{page}again/", {"csrfmiddlewaretoken": token})["Location"] == "/cart/"
 
 
 def test_what_is_no_longer_for_sale_is_left_out_and_named(client: Client, order: OrderProcess) -> None:

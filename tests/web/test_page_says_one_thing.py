@@ -38,10 +38,10 @@ def part(page: str, name: str) -> str:
 
 RUNNING = {"state": "running", "attempt": 1}
 MONEY: dict[str, tuple[dict[str, Any], str]] = {
-    "untouched": ({}, "Nothing was charged or reserved."),
+    "untouched": ({}, "No money was charged or reserved."),
     "declined": (
         {**done("reserve-stock"), "authorise-payment": declined()},
-        "Nothing was charged or reserved.",
+        "No money was charged or reserved.",
     ),
     "being reserved": (
         {"authorise-payment": RUNNING},

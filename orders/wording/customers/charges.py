@@ -32,6 +32,15 @@ def refund_promise(order: CustomerOrder, *, locale: Locale) -> str:
     return say_amount(words.promise, order, locale=locale) if words else ""
 
 
+def present_charge(order: CustomerOrder, *, locale: Locale) -> str:
+    """What is true of an order's money while it is held up or waits for its customer; empty if none is taken for it."""
+    words = charge_words(order)
+    if words is None:
+        return ""
+    general = GENERAL_CHARGES[charge_of(order)].meanwhile
+    return say_amount(general if words.meanwhile is None else words.meanwhile, order, locale=locale)
+
+
 def charge_of(order: CustomerOrder) -> Charge:
     """How far the charge of an order got: what was taken or reserved, whether or not it was returned since."""
     taken = {step.outcome for step in _taking_steps(order)}

@@ -15,8 +15,10 @@ from orders.business.editing import customer_words
 from orders.business.words import (
     GENERAL_OUTAGE,
     GENERAL_REASONS,
+    GENERAL_REASONS_AFTERWARDS,
     GENERAL_WAITS,
     PAUSED,
+    Charge,
     CustomerWords,
     Situation,
     Words,
@@ -26,7 +28,7 @@ from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
-from orders.wording.customers.charges import charge_words, is_returned
+from orders.wording.customers.charges import charge_of, charge_words, is_returned, present_charge
 from orders.wording.customers.refusals import refusal_sentences, unresolved_reason, with_refusal
 from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import (
@@ -37,6 +39,7 @@ from orders.wording.customers.situations import (
     retried_steps,
     situation_of,
     waiting_steps,
+    was_fulfilled,
     words_for,
 )
 from orders.wording.customers.stages import Stage, forward_stages
@@ -143,6 +146,7 @@ def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> l
     own = customer_words(order.workflow)
     sentence = with_refusal(words_for(situation, order), order, situation).sentence
     before: list[str] = []
+    after = ""
     match situation:
         case Situation.RETRYING:
             sentence = own.retries.get(declared_name(retried_steps(order, occurrences)[0]), sentence)
@@ -154,12 +158,16 @@ def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> l
             sentence = own.retries.get(declared_name(retried[0]), sentence)
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
             sentence = own.complete_in_part
+        case Situation.STOPPED:
+            after = present_charge(order, locale=locale)
         case Situation.DECLINED:
-            return refusal_sentences(order, occurrences, sentence)
+            before, sentence = refusal_sentences(order, occurrences, sentence), None
+            if charge_of(order) is not Charge.NOTHING:  # of which the words for the refusal tell
+                after = present_charge(order, locale=locale)
         case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
             is_over = situation is Situation.CANCELLED
             before = cancellation_sentences(tracked, locale=locale, is_over=is_over)
-    return [words for words in (*before, say(sentence, order)) if words]
+    return [words for words in (*before, say(sentence, order), after) if words]
 
 
 def cancellation_sentences(tracked: TrackedOrder, *, locale: Locale, is_over: bool = False) -> list[str]:
@@ -190,7 +198,8 @@ def _reason(order: CustomerOrder, occurrences: Occurrences, own: CustomerWords) 
     why = request.detail.get("why") if request else None
     if why == Reason.CUSTOMER_DID_NOT_RESOLVE and (unresolved := unresolved_reason(order)):
         return unresolved
-    reasons = {**GENERAL_REASONS, **own.reasons}
+    general = GENERAL_REASONS_AFTERWARDS if was_fulfilled(order) else GENERAL_REASONS
+    reasons = {**general, **own.reasons}
     return next(
         (words for reason, words in reasons.items() if reason == why), reasons[Reason.OPERATOR_REQUESTED]
     )

@@ -9,7 +9,7 @@ from orders.engine.branches import declared_name
 from orders.selectors import order_waits
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
-from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus, WaitingFor
+from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus, WaitingFor
 from orders.wording.customers.refusals import with_refusal
 from orders.wording.customers.saying import say
 
@@ -112,6 +112,15 @@ def is_fulfilled(order: CustomerOrder) -> bool:
     ordered = [step for step in order.steps if declared_name(step.name) not in own.afterwards]
     is_done = bool(ordered) and all(step.state in FINISHED for step in ordered)
     return is_done and any(step.state not in FINISHED for step in later) and _are_done(order, own.claims)
+
+
+def was_fulfilled(order: CustomerOrder) -> bool:
+    """Whether all that was ordered was done once, whether or not it was reversed since."""
+    own = customer_words(order.workflow)
+    ordered = [step for step in order.steps if declared_name(step.name) not in own.afterwards]
+    done = {declared_name(step.name) for step in ordered if step.outcome == Outcome.DONE}
+    undone = [step for step in ordered if step.outcome != Outcome.DONE and step.state != StepStatus.SKIPPED]
+    return bool(done) and not undone and done >= set(own.claims)
 
 
 def _are_done(order: CustomerOrder, names: Collection[str]) -> bool:
