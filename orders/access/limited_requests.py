@@ -65,16 +65,23 @@ class LimitedRequests:
 
     def process_view(self, request: HttpRequest, *_args: Any) -> HttpResponse | None:
         """The answer to a request that comes too often, otherwise None."""
-        limits = limits_of(request)
-        try:
-            take(subjects(request, limits))
-        except LimitedError as error:
-            if all(limit.endswith(".address") for limit in limits):
-                request.META.get("asgi.scope", {})[REFUSED] = True
-            return _too_often(request, error.wait)
-        except (OperationalError, InterfaceError):
-            return None  # the view meets the same trouble, and has an answer to it
-        return None
+        return count(request, limits_of(request))
+
+
+def count(request: HttpRequest, limits: Sequence[str]) -> HttpResponse | None:
+    """Counts a request for these limits. Returns the answer if it comes too often, otherwise None.
+
+    A view whose page is not declared calls it, in order to count only what was filled in without a mistake.
+    """
+    try:
+        take(subjects(request, limits))
+    except LimitedError as error:
+        if all(limit.endswith(".address") for limit in limits):
+            request.META.get("asgi.scope", {})[REFUSED] = True
+        return _too_often(request, error.wait)
+    except (OperationalError, InterfaceError):
+        return None  # the view meets the same trouble, and has an answer to it
+    return None
 
 
 def limit_headers(counts: Sequence[Count]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The fields of an order, and of its steps' results, that people see and change: names, labels and types. Pure."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,8 +29,9 @@ class Field:
     """A field of an order that an operator or a customer may edit. An address has `parts`, each of which is a field.
 
     `label` is for operators, and `customer_label` is what a customer reads in its place. `act` is what her link to its
-    form says, such as "Give another address"; without one she has no form for it. `autocomplete` is what her browser
-    may fill its input in with.
+    form says, such as "Give another address"; without one she has no form for it. `button` is what the form's button
+    says, such as "Send it to this address". `autocomplete` is what her browser may fill its input in with. `choices`
+    are the codes and names that she chooses a country from; without them, all countries.
     """
 
     name: str
@@ -38,7 +40,9 @@ class Field:
     parts: tuple["Field", ...] = ()
     customer_label: str | Promise = ""
     act: str | Promise = ""
+    button: str | Promise = ""
     autocomplete: str = ""
+    choices: Callable[[], Sequence[tuple[str, str]]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,8 @@ class OrderedLine(Protocol):
 
 Explain: TypeAlias = Callable[[Mapping[str, Any], Sequence[OrderedLine]], Sequence[Text]]
 """Makes sentences of what the remote service says in its `detail`, which may be anything, and of the order's lines."""
+CountLeft: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, int]]
+"""Says how many are left of each product, by its code, as the remote service says it in its `detail`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +37,15 @@ class RefusalWords:
 
     `in_list` is what a list of orders shows. `explain` makes the first sentences; `sentence` follows, or `again` once
     she has changed something and it was declined again. `reason` says why the order is cancelled if she did nothing in
-    time.
+    time. `count_left` is for her form to order fewer: it offers what is left. `nothing_left` is said in place of
+    `sentence` and `again` where none of what she ordered is left, so that she can only cancel.
     """
 
     in_list: Text | None = None
     headline: Text | None = None
     explain: Explain | None = None
+    count_left: CountLeft | None = None
+    nothing_left: Text | None = None
     sentence: Text | None = None
     again: Text | None = None
     reason: Text | None = None

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from orders.business import Field, FieldType
@@ -18,20 +18,41 @@ NEEDED = _("Please fill this in.")
 
 
 class CorrectionForm(forms.Form):
-    """An input for each part of a field, filled in with what the order has now. Of lines, one for each line."""
+    """An input for each part of a field, filled in with what the order has now. Of lines, one for each line, filled in
+    with as many as can still be had: `stock` says how many there are of the products that are short."""
 
     def __init__(
-        self, field: Field, value: Any, lines: Sequence[CustomerLine], data: QueryDict | None = None
+        self,
+        field: Field,
+        value: Any,
+        lines: Sequence[CustomerLine],
+        stock: Mapping[str, int],
+        data: QueryDict | None = None,
     ) -> None:
         super().__init__(data, label_suffix="", auto_id="correct-%s")
         self._field = field
+        self._lines = lines if field.type is FieldType.LINES else ()
         if field.type is FieldType.LINES:
             for line in lines:
-                self.fields[f"{field.name}.{line.sku}"] = _quantity(line)
+                self.fields[self._name(line)] = _quantity(line, stock.get(line.sku))
             return
         for part in field.parts or (field,):
             present = value.get(part.name) if field.parts and isinstance(value, Mapping) else value
             self.fields[part.name] = _input(part, present if isinstance(present, str | int) else "")
+
+    def _name(self, line: CustomerLine) -> str:
+        return f"{self._field.name}.{line.sku}"
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses to leave every line out. Raises `ValidationError`."""
+        values = self.cleaned_data
+        if self._lines and not self.errors and not any(values.values()):
+            raise forms.ValidationError(gettext("Keep at least one, or cancel the order."), code="nothing")
+        return values
+
+    def rows(self) -> list[tuple[CustomerLine, forms.BoundField]]:
+        """The lines of the order, each with its input; none if the field is another one."""
+        return [(line, self[self._name(line)]) for line in self._lines]
 
     def value(self) -> Any:
         """The field's new value, once the form is valid."""
@@ -53,21 +74,40 @@ class CorrectionForm(forms.Form):
         return [field.as_hidden() for field in self]
 
 
-def _quantity(line: CustomerLine) -> forms.Field:
-    most = _("Enter at most %(limit_value)d, as many as you ordered.")
+def _quantity(line: CustomerLine, stock: int | None) -> forms.Field:
+    """The input for how many are wanted of a line, of whose product so many are left; None if enough are."""
+    is_short = stock is not None and stock < line.quantity
+    most = stock if stock is not None and is_short else line.quantity
     return forms.IntegerField(
         label=line.title,
+        help_text=_shortage(line, most) if is_short else "",
         min_value=0,
-        max_value=line.quantity,
-        initial=line.quantity,
+        max_value=most,
+        initial=most,
         widget=forms.NumberInput(attrs={"class": "input", "inputmode": "numeric"}),
         error_messages={
             "required": _("Enter how many you want, or 0."),
             "invalid": _("Enter a whole number."),
             "min_value": _("Enter 0 or more."),
-            "max_value": most,
+            "max_value": _too_many(line, most)
+            if is_short
+            else _("Enter at most %(limit_value)d, as many as you ordered."),
         },
     )
+
+
+def _shortage(line: CustomerLine, stock: int) -> str:
+    """How many are left of a product of which there are not enough."""
+    if not stock:
+        return gettext("Sold out. You ordered {ordered}.").format(ordered=line.quantity)
+    words = ngettext("{left} left. You ordered {ordered}.", "{left} left. You ordered {ordered}.", stock)
+    return words.format(left=stock, ordered=line.quantity)
+
+
+def _too_many(line: CustomerLine, stock: int) -> str:
+    """What is said where more are wanted than are left: a text whose per cent signs are doubled."""
+    words = gettext("Enter at most {left} of {title}.") if stock else gettext("“{title}” has sold out.")
+    return words.format(left=stock, title=line.title).replace("%", "%%")
 
 
 def _input(part: Field, value: str | int) -> forms.Field:
@@ -78,7 +118,10 @@ def _input(part: Field, value: str | int) -> forms.Field:
         "error_messages": {"required": NEEDED},
     }
     if part.type is FieldType.COUNTRY:
-        return forms.ChoiceField(choices=countries.choices, widget=forms.Select(attrs=attributes), **shared)
+        offered = (part.choices or countries.choices)()
+        if value not in dict(offered):
+            offered = [("", gettext("Choose a country")), *offered]
+        return forms.ChoiceField(choices=offered, widget=forms.Select(attrs=attributes), **shared)
     if part.type is FieldType.NUMBER:
         return forms.IntegerField(widget=forms.NumberInput(attrs=attributes), **shared)
     check = [validate_email] if part.type is FieldType.EMAIL else [validate_one_line, validate_no_web_address]

@@ -9,23 +9,27 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from orders.business import BadOrderError, Field
+from orders.business import BadOrderError, Field, FieldType
 from orders.business.corrections import customer_fields
 from orders.order_page.correction_forms import CorrectionForm
+from orders.order_page.folders import templates
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import corrections
 from orders.services.act_results import ResultStatus
 from orders.services.corrections import Correction, NotNowError, TotalChangedError
 from orders.services.order_lock import NoSuchOrderError
+from orders.wording.customers.refusals import has_nothing_left, left_of_lines
 
 AGREED = "agreed"
 """The input with the total that the customer has agreed to, in minor units."""
 
 
 def offers(order: CustomerOrder) -> Sequence[Field]:
-    """The fields for which the order's page has a link to a form."""
-    return [field for field in customer_fields(order.workflow, order.correctable_fields) if field.act]
+    """The fields for which the order's page has a link to a form: that for fewer only if anything is left."""
+    fields = [field for field in customer_fields(order.workflow, order.correctable_fields) if field.act]
+    is_vain = any(field.type is FieldType.LINES for field in fields) and has_nothing_left(order)
+    return [field for field in fields if not (is_vain and field.type is FieldType.LINES)]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -37,7 +41,7 @@ def correct(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
     if field is None:
         return _nothing_to_do(request, visit)
     sent = request.POST if request.method == "POST" else None
-    form = CorrectionForm(field, visit.tracked.data.get(name), order.lines, sent)
+    form = CorrectionForm(field, visit.tracked.data.get(name), order.lines, left_of_lines(order), sent)
     if sent is None or not form.is_valid():
         return _page(request, visit, field, form)
     try:
@@ -101,4 +105,5 @@ def _page(
         "form": form,
         "correction": correction,
     }
-    return render(request, "order/correct.html", context, status=422 if form.errors else 200)
+    names = templates(visit.tracked.order.workflow, "correct.html")
+    return render(request, names, context, status=422 if form.errors else 200)

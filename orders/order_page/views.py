@@ -16,10 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from orders.access.guest_links import read_old_token, read_token
 from orders.business.editing import customer_words
-from orders.business.registry import find_kind
 from orders.fields.locales import reader_locale
 from orders.order_page.addresses import events_url, token_url
 from orders.order_page.corrections import offers
+from orders.order_page.folders import templates
 from orders.order_page.seeing import sees_page, sees_part
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors import durations
@@ -30,9 +30,7 @@ from orders.services.order_lock import NoSuchOrderError
 from orders.wording.customer_updates import key_of_update, update_of
 from orders.wording.customers.charges import refund_promise
 from orders.wording.customers.progress import progress
-
-GENERAL = "order"
-"""The folder of the templates for kinds that have none of their own."""
+from orders.wording.customers.refusals import has_nothing_left
 
 
 @require_safe
@@ -93,8 +91,6 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
     not told by email at once."""
     tracked, locale = visit.tracked, reader_locale()
     order = tracked.order
-    kind = find_kind(order.workflow)
-    folders = (kind.templates, GENERAL) if kind and kind.templates else (GENERAL,)
     usual, now = durations.usual_seconds(), tracked.seen_at
     present = progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow))
     if is_seen and (update := update_of(present)):
@@ -105,14 +101,15 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
         "tracked": tracked,
         "now": now,
         "progress": present,
-        "progress_template": select_template([f"{folder}/progress.html" for folder in folders]),
+        "progress_template": select_template(templates(order.workflow, "progress.html")),
         "cancel_until": customer_words(order.workflow).cancel_until,
         "open_fields": order.correctable_fields,
         "offers": offers(order),
+        "nothing_left": has_nothing_left(order),
         "refund": refund_promise(order, locale=locale),
         "order_url": visit.url,
         "is_guest": visit.is_guest,
         "events_url": events_url(visit.id, token=visit.token),
         "help_email": parseaddr(settings.CONFIG.email_from)[1],
     }
-    return render(request, [f"{folder}/{name}" for folder in folders], context)
+    return render(request, templates(order.workflow, name), context)

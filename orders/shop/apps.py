@@ -6,6 +6,7 @@ from importlib import import_module
 from django.apps import AppConfig
 
 from orders.shop.owner import present_owner
+from orders.shop.served import present_not_served
 from sasweb.environment import ConfigError
 
 
@@ -17,9 +18,10 @@ class ShopConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers the checks of `manage.py check --deploy`, and stops the start with one line if the environment says
-        something of the owner that cannot be."""
+        something of the owner, or of the countries that are not served, that cannot be."""
         import_module("orders.shop.checks")
         try:
             present_owner()
+            present_not_served()
         except ConfigError as error:
             sys.exit(f"sasweb: {error}")

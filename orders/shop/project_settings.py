@@ -17,7 +17,6 @@ LIMITED_POSTS = {
     "account:forgotten": EMAILS,
     "shop:cart-add": ("cart.address",),
     "shop:checkout": ("orders.account", "checkout.address", "checkout.session", "checkout.recipient"),
-    "shop:find-order": EMAILS,
 }
 REPEATED_POSTS = {
     "shop:checkout": "storefront/unconfirmed.html",

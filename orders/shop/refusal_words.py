@@ -13,12 +13,17 @@ from orders.shop.fulfilment import PAYMENT
 
 def explain_shortage(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) -> Sequence[str]:
     """Says of which posters there are not enough, and how many there are. The detail may be anything."""
-    stock = dict(filter(None, map(_stock, _items(detail.get("lines")))))
+    stock = count_left(detail)
     return [
         _shortage(line, stock[line.sku])
         for line in lines
         if line.quantity > stock.get(line.sku, line.quantity)
     ]
+
+
+def count_left(detail: Mapping[str, Any]) -> Mapping[str, int]:
+    """How many there are of each product that is short, by its code. The detail may be anything."""
+    return dict(filter(None, map(_stock, _items(detail.get("lines")))))
 
 
 def _items(value: object) -> Sequence[Any]:
@@ -69,6 +74,8 @@ REFUSALS: Mapping[str, RefusalWords] = {
     SOLD_OUT: RefusalWords(
         headline=_("We don’t have enough posters for your order."),
         explain=explain_shortage,
+        count_left=count_left,
+        nothing_left=_("Nothing has been charged, and we’re sorry. You can cancel the order."),
         sentence=_("Nothing has been charged. You can change what you ordered, or cancel the order."),
         again=_(
             "We still don’t have enough, and nothing has been charged. You can change what you ordered, or cancel the"

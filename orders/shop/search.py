@@ -18,6 +18,8 @@ MOST_WORDS = 8
 SHORTEST_PLURAL = 4
 CANDIDATES = 60
 """Words whose distance is worked out: those that share most pairs of letters."""
+SHORTEST_PART = 4
+"""Letters of a word that are looked for inside others."""
 
 DOCUMENT = (
     "to_tsvector('simple', translate(regexp_replace(normalize("
@@ -76,7 +78,11 @@ class Vocabulary:
     by_pair: Mapping[str, Collection[str]]
 
     def nearest(self, word: str) -> str | None:
-        """The word that `word` is most likely meant to be; None if none is near. Of two as near, what more have."""
+        """The word that `word` is most likely meant to be; None if none is near. Of two as near, what more have.
+
+        A longer word that has it inside, but perhaps for its first or last letter, goes before one that differs in
+        two letters: "hause" is part of "bauhaus" rather than a mistake in "hale".
+        """
         shared = Counter(candidate for pair in pairs_of(word) for candidate in self.by_pair.get(pair, ()))
         reach = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
         near = [
@@ -85,7 +91,15 @@ class Vocabulary:
             if abs(len(candidate) - len(word)) <= reach
             and (distance := distance_of(word, candidate)) <= reach
         ]
-        return min(near)[2] if near else None
+        if near and min(near)[0] <= 1:
+            return min(near)[2]
+        parts = [part for part in (word, word[1:], word[:-1]) if len(part) >= SHORTEST_PART]
+        around = [
+            (len(candidate), -self.numbers[candidate], candidate)
+            for candidate in shared
+            if len(candidate) > len(word) and any(part in candidate for part in parts)
+        ]
+        return min(around or near)[2] if around or near else None
 
 
 def vocabulary_of(numbers: Mapping[str, int]) -> Vocabulary:

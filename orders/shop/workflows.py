@@ -22,7 +22,7 @@ from orders.business import (
     Workflow,
     fewer_lines,
 )
-from orders.shop import description, fulfilment, pricing
+from orders.shop import description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.models import Product
@@ -42,19 +42,20 @@ ADDRESS_PARTS = (
         customer_label=_("Street and number"),
         autocomplete="shipping street-address",
     ),
-    Field(name="city", label="City", customer_label=_("City"), autocomplete="shipping address-level2"),
     Field(
         name="postal_code",
         label="Postal code",
         customer_label=_("Postal code"),
         autocomplete="shipping postal-code",
     ),
+    Field(name="city", label="City", customer_label=_("City"), autocomplete="shipping address-level2"),
     Field(
         name="country",
         label="Country",
         type=FieldType.COUNTRY,
         customer_label=_("Country"),
         autocomplete="shipping country",
+        choices=served.choices,
     ),
 )
 
@@ -79,6 +80,7 @@ class FulfilOrder(OrderKind):
             type=FieldType.ADDRESS,
             parts=ADDRESS_PARTS,
             act=_("Give another address"),
+            button=_("Send it to this address"),
         ),
     )
     personal = ("ship_to.name", "ship_to.street")

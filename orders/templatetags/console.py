@@ -272,6 +272,12 @@ def alert_text(kind: str, message: str) -> str:
 
 
 @register.filter
+def pattern_text(pattern: str) -> str:
+    """What a cause's pattern says, without the clauses that say "…"."""
+    return alert_words.pattern_text(pattern)
+
+
+@register.filter
 def shortened(text: str) -> str:
     """A text that a remote service wrote, cut where the order's history cuts it too."""
     return shorten(text)

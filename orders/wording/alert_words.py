@@ -32,6 +32,19 @@ def alert_text(kind: str, message: str) -> str:
     return f"Cancellation failed: {message}" if kind == AlertKind.COMPENSATION_FAILED else message
 
 
+def pattern_text(pattern: str) -> str:
+    """A pattern as a sentence shows it: without the clauses in which "…" stands for what differs between orders, or as
+    it is if that leaves nothing. "It did not answer, … times; its last call: no answer within … s" is "It did not
+    answer"."""
+    clauses = [_without_variables(clause) for clause in pattern.split("; ")]
+    return "; ".join(filter(None, clauses)) or pattern
+
+
+def _without_variables(clause: str) -> str:
+    plain, dots, _rest = clause.partition("…")
+    return plain.rpartition(", ")[0] if dots else clause
+
+
 def worth_in_words(sums: Mapping[str, int], *, more: bool) -> str:
     """What orders are worth, from minor units by currency: "at least €1,521.00, £40.00" if not all of them are added
     up; empty for nothing."""

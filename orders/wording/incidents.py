@@ -16,6 +16,7 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.incidents import ORDER, AtRisk, Incident, IncidentKind
 from orders.vocabulary import AlertKind, CircuitState
 from orders.wording.agents import limits_in_words
+from orders.wording.alert_words import pattern_text
 from orders.wording.health import Concern, HealthSummary
 from orders.wording.incident_cards import Card, CardLink, impact_in_words
 from orders.wording.pause_cards import PAUSES, pause_card
@@ -126,7 +127,7 @@ def _of_system(incident: Incident, alerts: OpenAlerts) -> Card:
     return Card(
         kind=incident.kind,
         tone="bad",
-        title=_sentence(group.pattern),
+        title=_sentence(pattern_text(group.pattern)),
         since=incident.since,
         why="" if is_outage else f"What to do: {runbook.todo}",
         impact="",
@@ -222,7 +223,7 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
     return Card(
         kind=incident.kind,
         tone="bad",
-        title=f"{what}: {group.pattern}"[:200],
+        title=f"{what}: {pattern_text(group.pattern)}"[:200],
         since=incident.since,
         why=_whose(alerts),
         impact=impact_in_words(incident.at_risk),
@@ -249,7 +250,7 @@ def _of_set_aside(incident: Incident, alerts: OpenAlerts) -> Card:
     return Card(
         kind=incident.kind,
         tone="warn",
-        title=f"{submissions} {verb} set aside: {alerts.group.pattern}"[:200],
+        title=f"{submissions} {verb} set aside: {pattern_text(alerts.group.pattern)}"[:200],
         since=incident.since,
         why=_cannot_become_orders(alerts.open),
         impact="",

@@ -94,6 +94,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "BUSINESSES": f"`{','.join(defaults.businesses)}`",
         "DEFAULT_WORKFLOW": {"": "the first of `BUSINESSES`"}[defaults.default_workflow],
         "WAREHOUSE_URL": "the sandbox",
+        "NOT_SERVED_COUNTRIES": f"`{','.join(of_businesses['NOT_SERVED_COUNTRIES'])}`",
         "TRACKING_URL": {"": "none"}[of_businesses["TRACKING_URL"]],
         "SHOP_COMPANY": {"": "none"}[of_businesses["SHOP_COMPANY"]],
         "SHOP_EMAIL": {"orders@localhost": "the address of `EMAIL_FROM`"}[of_businesses["SHOP_EMAIL"]],

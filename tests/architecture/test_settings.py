@@ -48,6 +48,11 @@ WRONG = [
     ("CARRIER_URL", "https://", NOT_A_URL),
     ("EMAIL_URL", "http://mail.example", "expected a URL that starts with smtp:// or smtps://"),
     ("TRACKING_URL", "https://parcels.example", "expected a URL with {tracking} in it"),
+    (
+        "NOT_SERVED_COUNTRIES",
+        "Iceland",
+        "expected two-letter codes of countries, separated by commas, for example AQ,IS",
+    ),
     ("SHOP_NAME", " ", "expected one line of at most 60 characters"),
     ("EMAIL_FROM", "the shop", NOT_AN_EMAIL),
     ("SHOP_COMPANY", "two\nlines", "expected one line of at most 200 characters"),

@@ -175,7 +175,6 @@ def test_good_news_disappears_automatically_and_bad_news_stays(open_page: Opener
     page.clock.run_for(11_000)
     expect(toast).to_have_count(0)
 
-    page.locator("form[id^=quantity]").first.evaluate("form => { form.noValidate = true }")
     page.get_by_label("How many of").first.fill("100")
     page.get_by_role("button", name="Update").first.click()
     expect(toast).to_contain_text("You can order 1 to 99 of each print.")

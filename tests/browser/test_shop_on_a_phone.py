@@ -66,3 +66,16 @@ def test_text_of_twice_the_size_needs_no_scrolling_sideways(
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         if path.startswith("/posters/"):  # the bar would hide half of the page
             assert page.locator(".poster__buy").evaluate("bar => getComputedStyle(bar).position") == "static"
+
+
+def test_a_style_of_twice_the_size_needs_no_scrolling_sideways_and_breaks_no_word(
+    open_page: Opener, states: States
+) -> None:
+    page = open_page("/", viewport=PHONE, storage_state=states["buyer"])
+    for path in ("/cart/", "/checkout/"):
+        page.goto(path)
+        page.evaluate("document.documentElement.style.fontSize = '200%'")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+        title = page.locator(".line__title").first.bounding_box()
+        assert title is not None
+        assert title["width"] > 150, path

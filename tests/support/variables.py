@@ -7,6 +7,7 @@ from typing import Any
 from orders.business import registry
 from orders.shop.agents import agents
 from orders.shop.owner import read_owner
+from orders.shop.served import read_not_served
 from sasweb.environment import Environment
 
 
@@ -36,6 +37,7 @@ def defaults_of_businesses() -> dict[str, Any]:
     environment = RecordingEnvironment()
     agents(environment)
     read_owner(environment)
+    read_not_served(environment)
     for kind in registry.kinds():
         kind.versions(environment)
     return environment.defaults

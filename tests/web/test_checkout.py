@@ -52,6 +52,13 @@ def test_a_guest_orders_and_comes_to_the_page_of_the_order_at_once(client: Clien
     assert client.get(address).status_code == 200
 
 
+def test_a_country_that_the_carrier_does_not_serve_is_not_offered(client: Client) -> None:
+    client.post("/cart/add/", {"sku": "tidal-lines", "quantity": "2"})
+    form = client.get("/checkout/").content.decode()
+    assert '<option value="IS">Iceland</option>' in form
+    assert "Antarctica" not in form
+
+
 def test_a_guest_is_emailed_the_link_to_the_order_once_even_before_it_is_inserted(
     client: Client, inbox: Mailbox
 ) -> None:

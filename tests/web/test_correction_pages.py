@@ -125,9 +125,50 @@ def test_a_quantity_that_was_not_ordered_is_asked_for_again(client: Client, quan
     assert not Event.objects.exists()
 
 
-def test_leaving_everything_out_is_no_correction(client: Client) -> None:
-    response = send(client, sold_out(), "lines", **{**SHORT, "lines.tidal-lines": "0"})
+def a_short_order(**stock: int) -> OrderProcess:
+    lines = [{"sku": sku.replace("_", "-"), "left": number} for sku, number in stock.items()]
+    return a_placed_order(
+        {"reserve-stock": waits("sold_out", detail={"lines": lines})}, not_before=ahead(3_600)
+    )
+
+
+def test_the_form_says_what_is_left_and_is_filled_in_with_what_can_work(client: Client) -> None:
+    order = a_short_order(tidal_lines=1, first_sun=0)
+    form = client.get(f"{guest_page(order)}correct/lines/")
+    values = re.findall(r'type="number" name="lines\.([\w-]+)" value="(\d)"', form.content.decode())
+    assert values == [("tidal-lines", "1"), ("first-sun", "0")]
+    text = words(form)
+    assert "1 left. You ordered 2." in text
+    assert "Sold out. You ordered 1." in text
+    response = send(client, order, "lines", **{"lines.tidal-lines": "2", "lines.first-sun": "1"})
     assert response.status_code == 422
+    assert "Enter at most 1 of Tidal Lines." in words(response)
+    assert "“First Sun” has sold out." in words(response)
+
+
+def test_where_nothing_is_left_only_cancelling_is_offered(client: Client) -> None:
+    order = a_short_order(tidal_lines=0, first_sun=0)
+    text = page(client, order)
+    assert "Nothing has been charged, and we’re sorry. You can cancel the order." in text
+    assert "Your time for this runs out" in text
+    assert "hange what you ordered" not in text
+    assert text.count("Cancel the order") == 1
+    assert client.get(f"{guest_page(order)}correct/lines/").status_code == 302
+
+
+def test_the_forms_button_says_what_it_does_and_its_inputs_are_in_the_checkouts_order(client: Client) -> None:
+    text = page(client, not_served(), "correct/ship_to/")
+    assert "Send it to this address" in text
+    assert text.index("Postal code") < text.index("City")
+    assert "Antarctica" not in text
+
+
+def test_leaving_everything_out_is_no_correction(client: Client) -> None:
+    order = sold_out()
+    response = send(client, order, "lines", **{**SHORT, "lines.tidal-lines": "0"})
+    assert response.status_code == 422
+    assert "Keep at least one, or cancel the order." in words(response)
+    assert f'href="{guest_page(order)}cancel/"' in response.content.decode()
 
 
 def test_sent_twice_it_counts_once(client: Client) -> None:

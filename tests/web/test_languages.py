@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import translation
 from rest_framework.test import APIClient
 
+from orders.shop.models import Product
 from tests.web.shopping import guest_page, shop_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
@@ -90,3 +91,14 @@ def test_a_program_asks_for_the_language_of_what_customers_read(ada: APIClient) 
     response = ada.get(f"/api/v1/orders/{order.order_id}/progress", HTTP_ACCEPT_LANGUAGE="hu")
     assert (response.status_code, response["Content-Language"]) == (200, "hu")
     assert "Accept-Language" in response["Vary"]
+
+
+def test_titles_and_descriptions_say_that_they_are_english_on_a_page_that_is_not(client: Client) -> None:
+    Product.objects.filter(sku="tidal-lines").update(description="Calm water.")
+    for language, attribute in (("hu", ' lang="en"'), ("en", "")):
+        headers = {"Accept-Language": language}
+        poster = client.get("/posters/tidal-lines/", headers=headers).content.decode()
+        assert f"<h1{attribute}>Tidal Lines</h1>" in poster
+        assert f'<p class="poster__about"{attribute}>Calm water.</p>' in poster
+        posters = client.get("/", headers=headers).content.decode()
+        assert f'href="/posters/first-sun/"{attribute}>First Sun</a>' in posters

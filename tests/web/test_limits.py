@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 
 from orders.access import limited_requests, limits
 from orders.access.limits import LimitedError, seconds_until_room, take
+from orders.fields.order_numbers import EXAMPLE
 from orders.models import AuditEntry, Bucket, OutgoingMessage
 from orders.outbox.account_emails import compose_sign_up
 from orders.outbox.queue import deliver_due
@@ -180,7 +181,7 @@ def test_a_customers_orders_for_an_address_that_is_not_hers_are_counted_by_recip
         ("/console/sign-in/", "sign_in__address", {"username": "olga", "password": "a wrong one"}),
         ("/admin/login/", "sign_in__address", {"username": "olga", "password": "a wrong one"}),
         ("/account/forgotten/", "emails__address", {"email": EMAIL}),
-        ("/orders/find/", "emails__address", {"email": EMAIL}),
+        ("/orders/find/", "emails__address", {"email": EMAIL, "number": EXAMPLE}),
     ],
 )
 def test_what_anybody_may_post_is_counted_by_address(
@@ -211,11 +212,24 @@ def test_carts_are_counted_by_address_since_each_visitor_without_a_cookie_gets_a
 @pytest.mark.parametrize("url", ["/account/sign-up/", "/account/forgotten/", "/orders/find/"])
 def test_nobody_fills_somebodys_mailbox(url: str, only: Limits) -> None:
     only(emails__recipient=3)
+    form = {"email": EMAIL, "number": EXAMPLE}
     for number in range(3):
-        answer = Client(REMOTE_ADDR=f"203.0.113.{number}").post(url, {"email": EMAIL})
+        answer = Client(REMOTE_ADDR=f"203.0.113.{number}").post(url, form)
         assert answer.status_code in (200, 302)
-    assert_refused(Client(**ELSEWHERE).post(url, {"email": EMAIL.upper()}))
-    assert Client(**ELSEWHERE).post(url, {"email": "bob@example.org"}).status_code in (200, 302)
+    assert_refused(Client(**ELSEWHERE).post(url, {**form, "email": EMAIL.upper()}))
+    assert Client(**ELSEWHERE).post(url, {**form, "email": "bob@example.org"}).status_code in (200, 302)
+
+
+@pytest.mark.django_db
+def test_a_mistake_in_an_orders_number_does_not_count_as_an_email(only: Limits, client: Client) -> None:
+    only(emails__address=1, emails__recipient=1)
+    for number in ("", "7KXM", "7KXM-93DK"):
+        for _ in range(2):
+            assert client.post("/orders/find/", {"email": EMAIL, "number": number}).status_code == 200
+    assert client.post("/orders/find/", {"email": EMAIL, "number": EXAMPLE}).status_code == 200
+    refused = client.post("/orders/find/", {"email": EMAIL, "number": EXAMPLE})
+    assert_refused(refused)
+    assert '<a class="button" href="/contact/">Contact</a>' in refused.content.decode()
 
 
 @pytest.mark.django_db

@@ -71,7 +71,9 @@ def test_a_misspelt_word_leads_to_the_nearest_and_shows_its_posters(client: Clie
     shown = page(client, "q=bauhuas")
     assert "Nothing matches “bauhuas”" in shown
     assert 'Did you mean <a href="/?q=bauhaus">bauhaus</a>?' in shown
+    assert 'Showing results for “bauhaus” </h1> <p class="quiet numbers"> 4 posters' in shown
     assert set(skus(client, "q=bauhuas")) == set(skus(client, "q=bauhaus"))
+    assert 'Did you mean <a href="/?q=bauhaus">bauhaus</a>?' in page(client, "q=hause")
     assert 'Did you mean <a href="/?q=tidal%20lines">tidal lines</a>?' in page(client, "q=tidal+lnies")
     assert 'Did you mean <a href="/?q=maren">maren</a>?' in page(client, "q=Marne")
 

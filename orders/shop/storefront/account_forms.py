@@ -6,11 +6,10 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.utils.translation import gettext_lazy as _
 
-from orders.fields import countries
 from orders.fields import email as email_addresses
 from orders.selectors.paging import Position, read_position
 from orders.services.accounts import NewAddress
-from orders.shop.storefront.form_fields import EmailField, LineField, ShopForm
+from orders.shop.storefront.form_fields import EmailField, LineField, ShopForm, country_choices
 
 LONGEST_ACCOUNT_EMAIL = 150
 """Characters of an account's email address, which is its user name: as many as Django stores."""
@@ -87,7 +86,10 @@ class AddressForm(ShopForm):
     postal_code = LineField(label=_("Postal code"), autocomplete="postal-code")
     city = LineField(label=_("City"), autocomplete="address-level2")
     country = forms.ChoiceField(
-        label=_("Country"), choices=countries.choices, widget=forms.Select(attrs={"autocomplete": "country"})
+        label=_("Country"),
+        choices=country_choices,
+        error_messages={"required": _("Choose a country.")},
+        widget=forms.Select(attrs={"autocomplete": "country"}),
     )
     is_default = forms.BooleanField(label=_("Send my orders here by default"), required=False)
 

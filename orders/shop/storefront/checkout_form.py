@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
-from orders.fields import countries, postal_address
-from orders.shop.storefront.form_fields import EmailField, LineField, ShopForm
+from orders.fields import postal_address
+from orders.shop.storefront.form_fields import EmailField, LineField, ShopForm, country_choices
 
 METHODS: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "card_ok": (lazy("A card that works"), lazy("Approved at once")),
@@ -18,10 +17,6 @@ METHODS: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "card_hangs": (lazy("A card whose bank never answers"), lazy("To see how we try again")),
 }
 """The sandbox's payment methods, for the demonstration: each with its name and what happens."""
-
-
-def _choices() -> list[tuple[str, str]]:
-    return [("", _("Choose a country")), *countries.choices()]
 
 
 class PaymentForm(ShopForm):
@@ -67,7 +62,7 @@ class CheckoutForm(PaymentForm):
     )
     country = forms.ChoiceField(
         label=lazy("Country"),
-        choices=_choices,
+        choices=country_choices,
         error_messages={
             "required": lazy("Choose a country."),
             "invalid_choice": lazy("Choose a country from the list."),

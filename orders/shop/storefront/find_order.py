@@ -13,8 +13,10 @@ from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from orders.access import limited_requests
 from orders.fields.order_numbers import EXAMPLE, MistakenNumberError, read_number
 from orders.services import customers as customer_services
+from orders.shop.project_settings import EMAILS
 from orders.shop.storefront.form_fields import EmailField, ShopForm
 
 
@@ -60,10 +62,16 @@ class FindOrderForm(ShopForm):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def find_order(request: HttpRequest) -> HttpResponse:
-    """Requests the email with the link. The answer is the same whether or not the order exists."""
+    """Requests the email with the link. The answer is the same whether or not the order exists.
+
+    Only a form without a mistake counts for the limits of emails, since no other has one sent.
+    """
     form = FindOrderForm(request.POST if request.method == "POST" else None)
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:
+        too_often = limited_requests.count(request, EMAILS)
+        if too_often is not None:
+            return too_often
         _ask_for_link(
             form.cleaned_data["number"], email=form.cleaned_data["email"], language=get_language() or "en"
         )

@@ -3,11 +3,13 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
 from orders.fields.validators import validate_email, validate_no_web_address, validate_one_line
+from orders.shop import served
 
 
 class ShopForm(forms.Form):
@@ -60,3 +62,8 @@ class LineField(forms.CharField):
         validate_one_line(text or "")
         validate_no_web_address(text or "")
         return text
+
+
+def country_choices() -> list[tuple[str, str]]:
+    """What a country is chosen from: at first none, so that nobody sends an order to the first of the list."""
+    return [("", gettext("Choose a country")), *served.choices()]

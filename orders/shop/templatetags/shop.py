@@ -2,7 +2,9 @@
 
 {% picture_url poster.sku poster.design %}
 {% paper_colour poster.design %}            "#f4efe6", which shows until the picture has arrived
+<h1{% catalogue_language %}>                lang="en" on a page in another language: the catalogue has one
 {% sold_lines order as lines %}             pairs: each line, and the product that it was
+{% sold_rows form as rows %}                pairs: the product of each line that a form asks for, and its input
 {% delivery tracked.data as ship_to %}      the address, with the country's name
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
@@ -12,9 +14,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.conf import settings
+from django.forms import BoundField
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
 from orders.fields import countries
+from orders.order_page.correction_forms import CorrectionForm
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.shop import catalogue, posters
@@ -38,10 +46,25 @@ def paper_colour(design: Any) -> str:
 
 
 @register.simple_tag
+def catalogue_language() -> SafeString:
+    """The attribute that names the language of titles and descriptions; empty where the page is in it anyway."""
+    is_of_page = get_language() in (None, settings.LANGUAGE_CODE)
+    return SafeString("") if is_of_page else format_html(' lang="{}"', settings.LANGUAGE_CODE)
+
+
+@register.simple_tag
 def sold_lines(order: CustomerOrder) -> Sequence[tuple[CustomerLine, Any]]:
     """An order's lines, each with its product; None in its place if the shop no longer knows it."""
     products = catalogue.line_products([line.sku for line in order.lines])
     return [(line, products.get(line.sku)) for line in order.lines]
+
+
+@register.simple_tag
+def sold_rows(form: CorrectionForm) -> Sequence[tuple[Any, BoundField]]:
+    """The inputs for how many are wanted of an order's lines, each with its product; None if the shop no longer knows
+    it."""
+    products = catalogue.line_products([line.sku for line, _input in form.rows()])
+    return [(products.get(line.sku), bound) for line, bound in form.rows()]
 
 
 @register.simple_tag

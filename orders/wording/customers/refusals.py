@@ -1,5 +1,6 @@
 """What is said of a step that its service declined, or that got no answer, and that its customer can resolve."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from orders.business.editing import customer_words
@@ -48,6 +49,8 @@ def refusal_sentences(order: CustomerOrder, occurrences: Occurrences, sentence: 
     if any((kind, step.name) in occurrences for kind in (EventKind.PAID_AGAIN, EventKind.CORRECTED)):
         general = customer_words(order.workflow).declined_again if own is NONE else DECLINED_AGAIN
         sentence = general if own.again is None else own.again
+    if own.nothing_left is not None and has_nothing_left(order):
+        sentence = own.nothing_left
     return [*_explained(order, step, own), *([say(sentence, order)] if sentence else [])]
 
 
@@ -55,6 +58,20 @@ def unresolved_reason(order: CustomerOrder) -> Words | None:
     """Why an order was cancelled whose customer did not resolve what was declined; None if the kind has no words."""
     step = _declined(order)
     return None if step is None else _words_for(order, step).reason
+
+
+def left_of_lines(order: CustomerOrder) -> Mapping[str, int]:
+    """How many are left of the products of which an order that waits for its customer needs more, by their codes."""
+    step = _declined(order)
+    count_left = _words_for(order, step).count_left if step else None
+    detail = (step.error or {}).get("detail") if step else None
+    return count_left(detail) if count_left and detail else {}
+
+
+def has_nothing_left(order: CustomerOrder) -> bool:
+    """Whether none of what an order is of is left, so that it cannot be fulfilled with less either."""
+    stock = left_of_lines(order)
+    return bool(order.lines) and not any(stock.get(line.sku, line.quantity) for line in order.lines)
 
 
 def resolvable_step(order: CustomerOrder, situation: Situation) -> CustomerStep | None:

@@ -1,0 +1,30 @@
+"""The countries that the shop's pages offer to send orders to. What the carrier does not serve it refuses anyway."""
+
+import re
+from functools import cache
+
+from sasweb.environment import Environment, invalid
+
+NAME = "NOT_SERVED_COUNTRIES"
+EXPECTED = "two-letter codes of countries, separated by commas, for example AQ,IS"
+
+
+def read_not_served(environment: Environment) -> frozenset[str]:
+    """The codes of the countries that are left out of the choices. Raises `ConfigError`."""
+    codes = [code.strip() for code in environment.texts(NAME, ["AQ"], of="countries") if code.strip()]
+    if any(not re.fullmatch("[A-Z]{2}", code) for code in codes):
+        raise invalid(NAME, ",".join(codes), EXPECTED)
+    return frozenset(codes)
+
+
+@cache
+def present_not_served() -> frozenset[str]:
+    """Those of this process."""
+    return read_not_served(Environment())
+
+
+def choices() -> list[tuple[str, str]]:
+    """Code and name of every country that is served, by name."""
+    from orders.fields import countries  # noqa: PLC0415 - the roles need no names of countries
+
+    return [(code, name) for code, name in countries.choices() if code not in present_not_served()]
