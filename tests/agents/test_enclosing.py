@@ -101,7 +101,7 @@ def test_what_is_enclosed_takes_at_most_three_statements(
 @pytest.mark.parametrize(
     ("reversed_steps", "money"),
     [
-        ((), "Nothing was charged or reserved."),
+        ((), "No money was charged or reserved."),
         ((PAYMENT,), "Nothing was charged, and the €78.00 reserved on your card has been released."),
         (
             (PAYMENT, POINT_OF_NO_RETURN),

@@ -54,7 +54,7 @@ def test_an_operator_edits_the_orders_of_a_filter(desk: Desk) -> None:
     assert "It applies to 1 of 2 orders." in review
     assert "It does not apply to 1: It is unknown whether create-shipment was done." in review
     assert "create-shipment will use the new value in 1 order." in review
-    assert "Markt 1, Gouda" in review and str(orders[0].pk)[-8:] in review
+    assert "Markt 1, 2801, Gouda" in review and str(orders[0].pk)[-8:] in review
     assert not BulkAction.objects.exists()
 
     started = client.post("/console/bulk/edit/create/", {**selection, **TYPED, **SETTINGS, "seen": "2"})

@@ -119,8 +119,8 @@ def was_fulfilled(order: CustomerOrder) -> bool:
     own = customer_words(order.workflow)
     ordered = [step for step in order.steps if declared_name(step.name) not in own.afterwards]
     done = {declared_name(step.name) for step in ordered if step.outcome == Outcome.DONE}
-    undone = [step for step in ordered if step.outcome != Outcome.DONE and step.state != StepStatus.SKIPPED]
-    return bool(done) and not undone and done >= set(own.claims)
+    missing = [step for step in ordered if step.outcome != Outcome.DONE and step.state != StepStatus.SKIPPED]
+    return bool(done) and not missing and done >= set(own.claims)
 
 
 def _are_done(order: CustomerOrder, names: Collection[str]) -> bool:
