@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 from dataclasses import dataclass
+from email.utils import parseaddr
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -94,6 +95,11 @@ class Config:
         if self.email_url != f"smtp://{next_port(self.sandbox_bind)}":
             return ""
         return f"http://{reachable_host_port(self.sandbox_bind)}/_mail/"
+
+    @property
+    def help_address(self) -> str:
+        """The email address where customers reach a person: that of the sender of emails."""
+        return parseaddr(self.email_from)[1]
 
 
 def read(environment: Environment | None = None) -> Config:

@@ -1,6 +1,5 @@
 """The page of an order, the part of it that changes, and cancelling."""
 
-from email.utils import parseaddr
 from typing import Any
 
 from django.conf import settings
@@ -110,6 +109,6 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
         "order_url": visit.url,
         "is_guest": visit.is_guest,
         "events_url": events_url(visit.id, token=visit.token),
-        "help_email": parseaddr(settings.CONFIG.email_from)[1],
+        "help_email": settings.CONFIG.help_address,
     }
     return render(request, templates(order.workflow, name), context)

@@ -1,7 +1,6 @@
 """What all letters to customers have in common: whom they are from, their language, and what a list shows of them."""
 
 from collections.abc import Sequence
-from email.utils import parseaddr
 
 from django.conf import settings
 from django.utils.translation import get_language
@@ -12,11 +11,6 @@ from orders.emails.letter import Block, Letter, Paragraph
 def sender_name() -> str:
     """The name that customers know us by."""
     return str(settings.CONFIG.shop_name)
-
-
-def help_address() -> str:
-    """The email address where customers reach a person."""
-    return parseaddr(settings.CONFIG.email_from)[1]
 
 
 def letter_of(subject: str, blocks: Sequence[Block]) -> Letter:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -14,7 +15,7 @@ from orders.fields.locales import reader_locale
 from orders.fields.order_numbers import spoken_number
 from orders.models import OutgoingMessage
 from orders.outbox.content import Email, email_of
-from orders.outbox.letters import help_address, letter_of
+from orders.outbox.letters import letter_of
 from orders.outbox.order_blocks import the_order
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerOrder
@@ -93,7 +94,7 @@ def _small_print(present: Progress, is_guest: bool) -> Sequence[Block]:
     notes = []
     if present.offers_help or present.declined_until:
         talk = _("Would you rather talk to a person? Reply to this email, or write to {address}.")
-        notes.append(Note(talk.format(address=help_address())))
+        notes.append(Note(talk.format(address=settings.CONFIG.help_address)))
     if is_guest:
         notes.append(Note(_("Anyone who has this email can see your order, so please keep it to yourself.")))
     return notes

@@ -37,13 +37,12 @@ class Owner:
 
 def read_owner(environment: Environment) -> Owner:
     """Reads it from the environment. Raises `ConfigError`. The lines of the address are separated by commas."""
-    sender = parseaddr(environment.email("EMAIL_FROM", "Print Shop <orders@localhost>"))[1]
     address = environment.line("SHOP_ADDRESS", most=400)
     return Owner(
         company=environment.line("SHOP_COMPANY", most=LONGEST),
         address=tuple(line.strip() for line in address.split(",") if line.strip()),
         registration=environment.line("SHOP_REGISTRATION", most=LONGEST),
-        email=parseaddr(environment.email("SHOP_EMAIL", sender))[1],
+        email=parseaddr(environment.email("SHOP_EMAIL", parseaddr(environment.sender())[1]))[1],
         phone=environment.line("SHOP_PHONE", most=LONGEST),
         return_days=environment.whole("SHOP_RETURN_DAYS", 14, lowest=0, highest=365),
     )

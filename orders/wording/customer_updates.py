@@ -6,7 +6,7 @@ from orders.selectors.order_updates import key_of, of_declined, of_moment
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import EventKind
 from orders.wording.customers.progress import Progress
-from orders.wording.customers.situations import declined_step
+from orders.wording.customers.refusals import declined_step
 
 _UPDATES = {
     Situation.DECLINED: OrderUpdate.DECLINED,

@@ -29,11 +29,15 @@ from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
 from orders.wording.customers.charges import charge_of, charge_words, is_returned, present_charge
-from orders.wording.customers.refusals import refusal_sentences, unresolved_reason, with_refusal
+from orders.wording.customers.refusals import (
+    declined_step,
+    refusal_sentences,
+    unresolved_reason,
+    with_refusal,
+)
 from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import (
     TONES,
-    declined_step,
     is_held,
     may_cancel,
     retried_steps,

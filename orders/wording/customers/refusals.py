@@ -42,7 +42,7 @@ def refusal_words(order: CustomerOrder, situation: Situation) -> RefusalWords:
 
 def refusal_sentences(order: CustomerOrder, occurrences: Occurrences, sentence: Words | None) -> list[str]:
     """What is said of the step that was declined; `sentence` if the kind has no words for it."""
-    step = _declined(order)
+    step = declined_step(order)
     if step is None:
         return [say(sentence, order)] if sentence else []
     own = _words_for(order, step)
@@ -56,13 +56,13 @@ def refusal_sentences(order: CustomerOrder, occurrences: Occurrences, sentence: 
 
 def unresolved_reason(order: CustomerOrder) -> Words | None:
     """Why an order was cancelled whose customer did not resolve what was declined; None if the kind has no words."""
-    step = _declined(order)
+    step = declined_step(order)
     return None if step is None else _words_for(order, step).reason
 
 
 def left_of_lines(order: CustomerOrder) -> Mapping[str, int]:
     """How many are left of the products of which an order that waits for its customer needs more, by their codes."""
-    step = _declined(order)
+    step = declined_step(order)
     count_left = _words_for(order, step).count_left if step else None
     detail = (step.error or {}).get("detail") if step else None
     return count_left(detail) if count_left and detail else {}
@@ -79,12 +79,17 @@ def resolvable_step(order: CustomerOrder, situation: Situation) -> CustomerStep 
     if situation is Situation.STOPPED:
         hers = {step.step for step in order.correctable if not order_waits.is_declined(step.error)}
         return next((step for step in order.steps if step.name in hers), None)
-    return _declined(order) if situation is Situation.DECLINED else None
+    return declined_step(order) if situation is Situation.DECLINED else None
 
 
-def _declined(order: CustomerOrder) -> CustomerStep | None:
-    waiting = (step for step in order.steps if step.state == StepStatus.FAILED)
-    return next((step for step in waiting if order_waits.is_declined(step.error)), None)
+def declined_step(order: CustomerOrder) -> CustomerStep | None:
+    """The step that was declined, and waits for the customer to change something."""
+    return next((step for step in order.steps if is_declined(step)), None)
+
+
+def is_declined(step: CustomerStep) -> bool:
+    """Whether a step waits for the customer."""
+    return step.state == StepStatus.FAILED and order_waits.is_declined(step.error)
 
 
 def _words_for(order: CustomerOrder, step: CustomerStep) -> RefusalWords:

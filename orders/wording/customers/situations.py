@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from orders.business.editing import customer_words, is_point_of_no_return
 from orders.business.words import GENERAL_SITUATIONS, Situation, SituationWords, Words
 from orders.engine.branches import declared_name
-from orders.selectors import order_waits
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus, WaitingFor
-from orders.wording.customers.refusals import with_refusal
+from orders.wording.customers.refusals import declined_step, with_refusal
 from orders.wording.customers.saying import say
 
 TONES: Mapping[Situation, str] = {
@@ -128,16 +127,6 @@ def _are_done(order: CustomerOrder, names: Collection[str]) -> bool:
     return all(
         step.state == StepStatus.COMPLETED for step in order.steps if declared_name(step.name) in names
     )
-
-
-def declined_step(order: CustomerOrder) -> CustomerStep | None:
-    """The step that was declined, and waits for the customer to change something."""
-    return next((step for step in order.steps if is_declined(step)), None)
-
-
-def is_declined(step: CustomerStep) -> bool:
-    """Whether a step waits for the customer."""
-    return step.state == StepStatus.FAILED and order_waits.is_declined(step.error)
 
 
 def waiting_steps(order: CustomerOrder) -> Sequence[CustomerStep]:

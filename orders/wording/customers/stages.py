@@ -17,8 +17,9 @@ from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import ProcessState, StepStatus
+from orders.wording.customers.refusals import is_declined
 from orders.wording.customers.saying import say
-from orders.wording.customers.situations import FINISHED, is_declined, is_held, retried_steps
+from orders.wording.customers.situations import FINISHED, is_held, retried_steps
 from orders.wording.customers.times import done_at
 
 ICONS = {
