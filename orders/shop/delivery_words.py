@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from babel import Locale
 from babel.dates import format_interval, format_skeleton
@@ -16,6 +16,7 @@ from orders.fields import countries
 from orders.fields.locales import reader_locale
 from orders.shop.delivery import Arrival, Delivery, Tax, delivery_of, tax_of
 from orders.shop.description import ship_to
+from orders.shop.pricing import Tariff
 
 DAY = "MMMEd"
 """A day as people plan by it, as in Tue, Dec 1, in the pattern language of CLDR."""
@@ -62,3 +63,28 @@ def day(at: date, *, locale: Locale) -> str:
     """Writes a day: "Tue, Dec 1"."""
     text: str = format_skeleton(DAY, at, locale=locale)
     return text
+
+
+class TermsRow(NamedTuple):
+    """What delivery to a country costs, and how many working days it takes; `country` is empty for every other one."""
+
+    country: str
+    price: Money
+    days: str
+
+
+def terms_rows(tariff: Tariff) -> Sequence[TermsRow]:
+    """All terms of delivery, by the name of the country, every other one last."""
+    listed = [
+        TermsRow(
+            country=countries.name(country) if country else "",
+            price=Money(amount=terms.price, currency=currency),
+            days=_days(terms.fewest_days, terms.most_days),
+        )
+        for currency, country, terms in tariff.listed()
+    ]
+    return sorted(listed, key=lambda row: (not row.country, countries.sorted_by(row.country)))
+
+
+def _days(fewest: int, most: int) -> str:
+    return str(fewest) if fewest == most else f"{fewest}–{most}"

@@ -48,17 +48,29 @@ class Tariff:
     def terms(self, currency: str, country: str) -> Terms | None:
         """The terms of a country; None if there are none for the currency at all, so that delivery is free. Raises
         `NotDeliveredError`."""
-        if currency not in self._currencies:
+        if not self.has_terms(currency):
             return None
         terms = self._terms.get((currency, country)) or self._terms.get((currency, ""))
         if terms is None:
             raise NotDeliveredError(country)
         return terms
 
+    def has_terms(self, currency: str) -> bool:
+        """Whether there are terms for a currency at all."""
+        return currency in self._currencies
+
     def serves(self, currency: str, country: str) -> bool:
         """Whether orders in this currency are delivered to a country."""
-        is_free = currency not in self._currencies
+        is_free = not self.has_terms(currency)
         return is_free or (currency, country) in self._terms or (currency, "") in self._terms
+
+    def listed(self) -> list[tuple[str, str, Terms]]:
+        """All terms, by currency and country."""
+        return sorted((*key, terms) for key, terms in self._terms.items())
+
+    def serves_any(self, country: str) -> bool:
+        """Whether orders in any currency that has terms are delivered to a country."""
+        return not self._terms or any(self.serves(currency, country) for currency in self._currencies)
 
     def cheapest(self, currency: str) -> int:
         """What delivery costs at least, in minor units."""
