@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -108,8 +109,15 @@ def look_up(request: Request) -> Enclosures:
         is_guests=not belongs_to_account(order_id=request.order_id),
         pictures=pictures.inline(drawn, order_id=request.order_id),
         cancellation=_cancellation(request) if request.compensates else (),
-        sent_at=None if request.compensates else completed_at(request.order_id, SHIPMENT),
+        sent_at=_sent_at(request),
     )
+
+
+def _sent_at(request: Request) -> datetime | None:
+    """When the parcel of a confirmed order was sent, if that tells when it should arrive."""
+    if request.compensates or not request.data.get("delivery"):
+        return None
+    return completed_at(request.order_id, SHIPMENT)
 
 
 def _cancellation(request: Request) -> Sequence[str]:
