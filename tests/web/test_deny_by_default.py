@@ -19,7 +19,15 @@ PUBLIC = {
         *("catalogue", "picture", "picture-png", "poster", "design", None),
         *("shipping", "returns", "privacy", "contact"),
         *("cart", "cart-add", "cart-change", "cart-remove"),
-        *("checkout", "find-order", "order-pay", "guest-order-pay", "order-again", "guest-order-again"),
+        *(
+            "checkout",
+            "checkout-sum",
+            "find-order",
+            "order-pay",
+            "guest-order-pay",
+            "order-again",
+            "guest-order-again",
+        ),
     },
     "order": {
         *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),
