@@ -63,7 +63,8 @@ def _form_page(
 def _edit(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Checks the form and shows the comparison; with `confirm`, edits the order."""
     order, editable = _editable(request, order_id)
-    form = EditForm(editable.fields, request.POST, blank=_blank(editable))
+    present = EditForm.initial_of(editable.fields, editable.values)
+    form = EditForm(editable.fields, request.POST, initial=present, blank=_blank(editable))
     if editable.why_not:
         return _form_page(request, order, form, why_not=editable.why_not, status=422)
     if not form.is_valid() or request.POST.get("back"):

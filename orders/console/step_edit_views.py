@@ -61,7 +61,7 @@ def _edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     """Checks the form and shows the comparison; with `confirm`, edits and resubmits the step."""
     order = read_page(order_id)
     step_page, fields = _editable(order, step)
-    form = EditForm(fields, request.POST)
+    form = EditForm(fields, request.POST, initial=EditForm.initial_of(fields, step_page.request))
     if not form.is_valid() or request.POST.get("back"):
         return _form_page(request, order, step_page, form, status=200 if form.is_valid() else 422)
     if not request.POST.get("confirm"):

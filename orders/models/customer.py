@@ -8,7 +8,8 @@ from uuid_utils.compat import uuid7
 
 
 class Address(models.Model):
-    """A postal address that a customer has saved. An order's `ship_to` is a copy of its parts.
+    """A postal address that a customer has saved. An order's `ship_to` is a copy of its parts. Those that it
+    does not have are empty.
 
     Only `orders.services.accounts` writes it.
     """
@@ -17,9 +18,12 @@ class Address(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="addresses")
     name = models.CharField(max_length=200)
     street = models.CharField(max_length=200)
+    line2 = models.CharField(max_length=200, blank=True, default="", db_default="")
     city = models.CharField(max_length=200)
-    postal_code = models.CharField(max_length=200)
+    state = models.CharField(max_length=200, blank=True, default="", db_default="")
+    postal_code = models.CharField(max_length=200, blank=True)
     country = models.CharField(max_length=2, help_text="ISO 3166-1, two letters")
+    phone = models.CharField(max_length=40, blank=True, default="", db_default="")
     is_default = models.BooleanField(default=False)
     added_at = models.DateTimeField(db_default=Now())
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.business import Field, FieldType
 from orders.fields import countries
+from orders.fields.address_inputs import check_address, fit_to_country, place_inputs
 from orders.fields.validators import validate_email, validate_no_web_address, validate_one_line
 from orders.selectors.customer_order import CustomerLine
 
@@ -39,12 +40,16 @@ class CorrectionForm(forms.Form):
         for part in field.parts or (field,):
             present = value.get(part.name) if field.parts and isinstance(value, Mapping) else value
             self.fields[part.name] = _input(part, present if isinstance(present, str | int) else "")
+        if field.has_country:
+            fit_to_country(self)
 
     def _name(self, line: CustomerLine) -> str:
         return f"{self._field.name}.{line.sku}"
 
     def clean(self) -> dict[str, Any]:
-        """Refuses to leave every line out. Raises `ValidationError`."""
+        """Refuses to leave every line out, and what an address of its country cannot have. Raises `ValidationError`."""
+        if self._field.has_country:
+            check_address(self)
         values = self.cleaned_data
         if self._lines and not self.errors and not any(values.values()):
             raise forms.ValidationError(gettext("Keep at least one, or cancel the order."), code="nothing")
@@ -59,7 +64,14 @@ class CorrectionForm(forms.Form):
         if self._field.type is FieldType.LINES:
             start = len(self._field.name) + 1
             return [{"sku": name[start:], "quantity": number} for name, number in self.cleaned_data.items()]
-        return dict(self.cleaned_data) if self._field.parts else self.cleaned_data[self._field.name]
+        if not self._field.parts:
+            return self.cleaned_data[self._field.name]
+        optional = {part.name for part in self._field.parts if part.is_optional}
+        return {name: value for name, value in self.cleaned_data.items() if value or name not in optional}
+
+    def place(self) -> list[forms.BoundField]:
+        """The inputs of an address that differ from country to country, in the order of the country."""
+        return place_inputs(self)
 
     def show_refusal(self, where: str) -> None:
         """Says at an input that its value cannot be taken; above the form if it is none's."""
@@ -115,6 +127,7 @@ def _input(part: Field, value: str | int) -> forms.Field:
     shared: dict[str, Any] = {
         "label": part.customer_label or part.label,
         "initial": value,
+        "required": not part.is_optional,
         "error_messages": {"required": NEEDED},
     }
     if part.type is FieldType.COUNTRY:

@@ -1,9 +1,10 @@
 """A customer's addresses. Every function takes the customer, and reads nothing that belongs to anybody else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from orders.fields.postal_address import PARTS
 from orders.models import Address
 
 
@@ -12,12 +13,9 @@ class AddressView:
     """An address in a customer's address book."""
 
     id: UUID
-    name: str
-    street: str
-    city: str
-    postal_code: str
-    country: str
     is_default: bool
+    parts: Mapping[str, str]
+    """Those of `orders.fields.postal_address` that it has."""
 
 
 def addresses(user_id: int) -> Sequence[AddressView]:
@@ -34,10 +32,6 @@ def address(*, user_id: int, address_id: UUID) -> AddressView | None:
 def _view(row: Address) -> AddressView:
     return AddressView(
         id=row.pk,
-        name=row.name,
-        street=row.street,
-        city=row.city,
-        postal_code=row.postal_code,
-        country=row.country,
         is_default=row.is_default,
+        parts={part: text for part in PARTS if (text := getattr(row, part))},
     )

@@ -27,13 +27,16 @@ class TooManyAddressesError(SaswebError):
 
 @dataclass(frozen=True, kw_only=True)
 class NewAddress:
-    """A postal address as the customer entered it."""
+    """A postal address as the customer entered it. A part that it does not have is empty."""
 
     name: str
     street: str
+    line2: str = ""
     city: str
+    state: str = ""
     postal_code: str
     country: str
+    phone: str = ""
     is_default: bool = False
 
 

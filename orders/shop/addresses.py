@@ -1,13 +1,14 @@
-"""How an address is written in an email."""
+"""How an address is written."""
 
 from collections.abc import Mapping
 
 from orders.emails.letter import one_line
 from orders.fields import countries
+from orders.fields.address_rules import address_lines
 
 
 def written_address(ship_to: Mapping[str, str]) -> str:
-    """An order's address in four lines, with the country's name in the reader's language."""
-    place = f"{ship_to['postal_code']} {ship_to['city']}"
-    country = countries.name(one_line(ship_to["country"]))
-    return "\n".join(one_line(part) for part in (ship_to["name"], ship_to["street"], place, country))
+    """An order's address line by line, as it is written in its country, with the country's name in the reader's
+    language."""
+    parts = {part: one_line(text) for part, text in ship_to.items()}
+    return "\n".join(address_lines(parts, country_name=countries.name(parts["country"])))

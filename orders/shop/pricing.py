@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from orders.business.placing import CannotBePlacedError
 from orders.engine.runtime.sql import fetch_frequent
+from orders.fields.address_rules import tidy_address
 from orders.shop.delivery import Terms, sum_of, sums
 
 
@@ -136,7 +137,7 @@ def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]
     ]
     return {
         "lines": lines,
-        "ship_to": dict(request["ship_to"]),
+        "ship_to": tidy_address(request["ship_to"]),
         "email": request["email"],
         "payment_method": request["payment_method"],
         "currency": currency,

@@ -10,7 +10,8 @@ from rest_framework import serializers
 
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
-from orders.fields.postal_address import LONGEST_PART
+from orders.fields.address_rules import AddressRules, Mistake, mistakes, rules_of, tidy_address
+from orders.fields.postal_address import LONGEST_PART, LONGEST_PHONE
 from orders.shop.description import LANGUAGE, LONGEST_PAYMENT_TOKEN, LONGEST_SKU, PAYMENT_TOKEN
 
 PART = {"max_length": LONGEST_PART}
@@ -24,21 +25,58 @@ class LineIn(Strict):
 
 
 class AddressIn(Strict):
-    """Where an order is shipped."""
+    """Where an order is shipped. What it has besides depends on the country: a part that an address there does not have
+    is left out of the order."""
 
     name = MailedText(**PART)
     street = MailedText(**PART)
+    line2 = MailedText(required=False, help_text="a flat, a floor or a building", **PART)
     city = MailedText(**PART)
-    postal_code = MailedText(**PART)
+    state = MailedText(
+        required=False,
+        help_text="by its code or its name, as in CA and California, if addresses in the country have one",
+        **PART,
+    )
+    postal_code = MailedText(
+        required=False,
+        help_text="required if every address in the country has one; checked by its rules",
+        **PART,
+    )
     country = Token(
         pattern="[A-Za-z]{2}",
         message="This must be a two-letter country code (ISO 3166).",
         min_length=2,
         max_length=2,
     )
+    phone = MailedText(required=False, help_text="only for the carrier", max_length=LONGEST_PHONE)
 
     def validate_country(self, country: str) -> str:
         return country.upper()
+
+    def validate(self, address: dict[str, Any]) -> dict[str, Any]:
+        """Refuses what cannot be part of an address in its country. The state may be missing, as it always was."""
+        rules = rules_of(address["country"])
+        wrong = mistakes(tidy_address(address))
+        if wrong.get("state") is Mistake.MISSING:
+            del wrong["state"]
+        if wrong:
+            raise serializers.ValidationError({part: [_refusal(wrong[part], rules)] for part in wrong})
+        return address
+
+
+def _refusal(mistake: Mistake, rules: AddressRules) -> serializers.ErrorDetail:
+    country = rules.country
+    refusals = {
+        Mistake.MISSING: ("required", f"An address in {country} needs one, like {rules.example}."),
+        Mistake.WRONG_POSTAL_CODE: (
+            "invalid",
+            f"This must be a postal code of {country}, like {rules.example}.",
+        ),
+        Mistake.UNKNOWN_STATE: ("invalid", f"This must be a state of {country} by its code or its name."),
+        Mistake.WRONG_PHONE: ("invalid", "This must be a phone number, like +36 1 234 5678."),
+    }
+    code, text = refusals[mistake]
+    return serializers.ErrorDetail(text, code=code)
 
 
 class PaymentToken(Token):

@@ -24,6 +24,7 @@ from orders.business import (
     Workflow,
     fewer_lines,
 )
+from orders.fields import postal_address
 from orders.shop import delivery_words, description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
@@ -38,20 +39,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 3
 ADDRESS_PARTS = (
-    Field(name="name", label="Name", customer_label=_("Name"), autocomplete="shipping name"),
-    Field(
-        name="street",
-        label="Street and number",
-        customer_label=_("Street and number"),
-        autocomplete="shipping street-address",
-    ),
-    Field(
-        name="postal_code",
-        label="Postal code",
-        customer_label=_("Postal code"),
-        autocomplete="shipping postal-code",
-    ),
-    Field(name="city", label="City", customer_label=_("City"), autocomplete="shipping address-level2"),
     Field(
         name="country",
         label="Country",
@@ -59,6 +46,42 @@ ADDRESS_PARTS = (
         customer_label=_("Country"),
         autocomplete="shipping country",
         choices=served.choices,
+    ),
+    Field(name="name", label="Name", customer_label=_("Name"), autocomplete="shipping name"),
+    Field(
+        name="street",
+        label="Street and number",
+        customer_label=_("Street and number"),
+        autocomplete="shipping address-line1",
+    ),
+    Field(
+        name="line2",
+        label="Flat, floor, building",
+        customer_label=_("Flat, floor, building (optional)"),
+        autocomplete="shipping address-line2",
+        is_optional=True,
+    ),
+    Field(
+        name="postal_code",
+        label="Postal code",
+        customer_label=_("Postal code"),
+        autocomplete="shipping postal-code",
+        is_optional=True,
+    ),
+    Field(name="city", label="City", customer_label=_("City"), autocomplete="shipping address-level2"),
+    Field(
+        name="state",
+        label="State",
+        customer_label=_("State"),
+        autocomplete="shipping address-level1",
+        is_optional=True,
+    ),
+    Field(
+        name="phone",
+        label="Phone",
+        customer_label=_("Phone (optional)"),
+        autocomplete="shipping tel",
+        is_optional=True,
     ),
 )
 
@@ -86,7 +109,7 @@ class FulfilOrder(OrderKind):
             button=_("Send it to this address"),
         ),
     )
-    personal = ("ship_to.name", "ship_to.street")
+    personal = ("ship_to.name", "ship_to.street", "ship_to.line2", "ship_to.phone")
     names = ("ship_to.name",)
     customer_words = CUSTOMER_WORDS
     runbooks = RUNBOOKS
@@ -168,7 +191,7 @@ class FulfilOrder(OrderKind):
     @classmethod
     def email_facts(cls, data: Json) -> Sequence[tuple[str, str]]:
         address = description.ship_to(data)
-        is_whole = all(address.get(part) for part in description.SHIP_TO)
+        is_whole = all(address.get(part) for part in postal_address.ALWAYS)
         return [(gettext("Ships to"), written_address(address))] if is_whole else []
 
     @classmethod

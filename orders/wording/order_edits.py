@@ -41,9 +41,9 @@ def in_words(names: Iterable[str]) -> str:
 
 
 def value_text(value: Any, field: Field | None = None) -> str:
-    """Returns a value on one line: an address with commas, in the order of the field's parts; other objects as JSON."""
+    """Returns a value on one line: an address as it is written, with commas; other objects as JSON."""
     if isinstance(value, Mapping) and field is not None and field.parts:
-        return ", ".join(str(value[part.name]) for part in field.parts if value.get(part.name))
+        return ", ".join(field.written(value))
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

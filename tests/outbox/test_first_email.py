@@ -43,7 +43,7 @@ def test_it_says_what_was_ordered_while_the_order_is_still_queued(box: Mailbox) 
     (email,) = box.deliver()
     number = spoken_number(placed.order_id)
     assert email["Subject"] == f"We have your order ({number})"
-    for part in ("2 × Nap: €98.00", "Total: €98.00", number, "Lane 1", "2611 Delft", "Netherlands"):
+    for part in ("2 × Nap: €98.00", "Total: €98.00", number, "Lane 1", "2611 AB Delft", "Netherlands"):
         assert part in text_of(email)
     assert len(links(email)) == 1
 
@@ -51,7 +51,7 @@ def test_it_says_what_was_ordered_while_the_order_is_still_queued(box: Mailbox) 
 def test_it_says_what_was_ordered_once_the_order_is_inserted(box: Mailbox) -> None:
     email = first_email(box, shop_order())
     assert email["Subject"].startswith("We have your order (")
-    for part in ("2 × Tidal Lines: €78.00", "Total: €78.00", "2611 Delft"):
+    for part in ("2 × Tidal Lines: €78.00", "Total: €78.00", "2611 AB Delft"):
         assert part in text_of(email)
 
 

@@ -11,7 +11,7 @@ from tests.services.operated_orders import OLGA
 from tests.support.factories import ago, make_alert, make_order
 from tests.support.order_bodies import DELFT, submitted_body
 
-GOUDA = {**DELFT, "street": "Markt 1", "city": "Gouda", "postal_code": "2801"}
+GOUDA = {**DELFT, "street": "Markt 1", "city": "Gouda", "postal_code": "2801 AB"}
 NEW_EMAIL = "ada@lovelace.example"
 DECLINED = {"state": "failed", "attempt": 1, "answered": 1, "outcome": "refused", "failure_count": 1}
 """A step that was definitely refused."""

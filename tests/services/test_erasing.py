@@ -53,12 +53,16 @@ pytestmark = pytest.mark.django_db
 EMAIL = "zelda@customer.example"
 NAME, STREET = 'Zelda "Zee" Quist-Ørsted', "Zilverschoonlaan 12"
 ADMIN = audit.Actor(name="admin")
-SHIP_TO = {"name": NAME, "street": STREET, "city": "Q", "postal_code": "1", "country": "NL"}
-TRACES = ("zelda", "quist", "zilverschoon")
+LINE2, PHONE = "Kattentoren, 3rd floor", "+31 20 555 0199"
+SHIP_TO = {
+    **{"name": NAME, "street": STREET, "line2": LINE2, "city": "Q", "postal_code": "1", "country": "NL"},
+    "phone": PHONE,
+}
+TRACES = ("zelda", "quist", "zilverschoon", "kattentoren", PHONE)
 """Parts of her email, name and address, in lower case."""
 OTHER = "mrs.zelda@customer.example"
 """The email of somebody else, which contains hers."""
-MENTION = f"told {NAME.upper()} ({EMAIL}) of {STREET}."
+MENTION = f"told {NAME.upper()} ({EMAIL}) of {STREET}, {LINE2}, by {PHONE}."
 
 
 def make_customer() -> User:

@@ -89,15 +89,15 @@ def test_the_profile_follows_the_data() -> None:
 @pytest.mark.parametrize(
     ("shipment", "sentence"),
     [
-        ("completed", "create-shipment was already done with “Ada, Lane 1, 2611, Delft, NL”."),
-        ("running", "create-shipment is already under way with “Ada, Lane 1, 2611, Delft, NL”."),
+        ("completed", "create-shipment was already done with “Ada, Lane 1, 2611 AB Delft, NL”."),
+        ("running", "create-shipment is already under way with “Ada, Lane 1, 2611 AB Delft, NL”."),
         (
             {"state": "awaiting", "outcome": "unknown", "awaits": {"kind": "answer", "reference": ""}},
-            "create-shipment already waits for its answer with “Ada, Lane 1, 2611, Delft, NL”.",
+            "create-shipment already waits for its answer with “Ada, Lane 1, 2611 AB Delft, NL”.",
         ),
         (
             {"state": "not_started", "attempt": 1, "outcome": "unknown"},
-            "create-shipment may already have been done with “Ada, Lane 1, 2611, Delft, NL”",
+            "create-shipment may already have been done with “Ada, Lane 1, 2611 AB Delft, NL”",
         ),
     ],
     ids=("completed", "running", "awaiting", "tried"),

@@ -12,7 +12,7 @@ LONDON = {
     "postal_code": "SW1Y 4JH",
     "country": "GB",
 }
-DELFT = {"name": "Ada", "street": "Lane 1", "city": "Delft", "postal_code": "2611", "country": "NL"}
+DELFT = {"name": "Ada", "street": "Lane 1", "city": "Delft", "postal_code": "2611 AB", "country": "NL"}
 PARIS = {"name": "Ada", "street": "1 Main St", "city": "Paris", "postal_code": "75001", "country": "FR"}
 
 BODY: dict[str, Any] = {

@@ -9,7 +9,7 @@ from orders.shop.demo.posters import POSTERS
 from orders.shop.fulfilment import fulfil_order
 from orders.shop.time_limits import TimeLimits
 from sandbox.operations import OPERATIONS
-from tests.support.order_bodies import submitted_body
+from tests.support.order_bodies import PARIS, submitted_body
 
 ORDER = submitted_body(order_id="01936c2e-0000-7000-8000-0000000000aa")
 
@@ -72,6 +72,14 @@ def test_every_effect_is_reversed_and_the_confirmation_is_followed_by_a_notice()
 def test_a_failing_remote_service_never_compensates_an_order() -> None:
     assert {declared.remedy.then for declared in workflow().steps} == {"error"}
     assert step("send-confirmation").remedy.extended_waits > 0
+
+
+def test_the_phone_of_an_address_goes_to_the_carrier_alone() -> None:
+    order = {**submitted_body(), "ship_to": {**PARIS, "line2": "Floor 2", "phone": "+33 1 23 45 67 89"}}
+    asked = {declared.name: declared.data(order) for declared in workflow().steps}
+    assert asked["create-shipment"]["ship_to"] == order["ship_to"]
+    assert asked["send-confirmation"]["ship_to"] == {**PARIS, "line2": "Floor 2"}
+    assert [name for name, data in asked.items() if "+33" in json.dumps(data)] == ["create-shipment"]
 
 
 def test_results_travel_to_the_steps_that_use_them() -> None:

@@ -17,7 +17,7 @@ from orders.business.submissions import read_client, read_common
 from orders.engine.intakes import RejectedSubmission, Submission
 from orders.shop.description import as_json, parse
 from orders.shop.workflows import mismatch
-from tests.support.order_bodies import submitted_body
+from tests.support.order_bodies import PARIS, submitted_body
 
 GOOD = submitted_body()
 
@@ -119,6 +119,7 @@ WRONG: list[tuple[str, list[object]]] = [
         (f"ship_to.{part}", [None, "", "  ", 5, "x" * 201, "a\0b", "a\nb", {}])
         for part in ("name", "street", "city", "postal_code", "country")
     ),
+    *((f"ship_to.{part}", [5, "  ", "x" * 201, "a\0b", "a\nb"]) for part in ("line2", "state", "phone")),
     ("ship_to.country", ["F", "FRA", "F1", "ФР"]),
 ]
 
@@ -220,3 +221,13 @@ def test_an_order_may_say_the_language_of_its_emails(language: str) -> None:
 def test_a_language_that_is_no_tag_is_refused(language: object) -> None:
     with pytest.raises(BadOrderError, match="language must be the tag of a language"):
         parse({**GOOD, "language": language})
+
+
+def test_an_address_keeps_what_it_has_and_a_code_that_an_earlier_release_took() -> None:
+    for ship_to in (
+        {**PARIS, "line2": "Floor 2", "state": "Ile de France", "phone": "+33 1 23 45 67 89"},
+        {**PARIS, "postal_code": "not of France"},
+        {"name": "Ada", "street": "1 Main St", "city": "Mong Kok", "state": "Kowloon", "country": "HK"},
+    ):
+        order = parse(submitted_body(ship_to={**ship_to, "planet": "Earth"}))
+        assert as_json(order)["ship_to"] == ship_to

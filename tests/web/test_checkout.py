@@ -145,7 +145,7 @@ def test_a_button_pressed_many_times_at_once_places_one_order(
         ("street", "", "Enter the street and house number."),
         ("street", "a" * 201, "no more than 200 characters"),
         ("city", "a\x00b", "Write this on one line."),
-        ("postal_code", "", "Enter the postal code."),
+        ("postal_code", "", "Enter a postcode like EC1Y 8SY."),
         ("country", "", "Choose a country."),
         ("country", "XX", "Choose a country from the list."),
         ("payment_method", "", "Choose how to pay."),

@@ -31,7 +31,7 @@ PUBLIC = {
     },
     "order": {
         *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),
-        *("correct", "guest-correct"),
+        *("correct", "guest-correct", "address-rules"),
     },
     "callbacks": {"answer", "unknown"},
     "console": {"sign-in"},

@@ -51,8 +51,8 @@ def test_the_comparison_says_which_steps_ask_for_what_and_changes_nothing(desk: 
     page = client.post(place(order), TYPED).content.decode()
     assert "create-shipment and send-confirmation will use the new values." in page
     assert page.count("<del>") == 1, "what the steps ask for is not repeated"
-    assert "<del>Ada, Lane 1, 2611, Delft, NL</del>" in page
-    assert "<ins>Ada, Markt 1, 2801, Gouda, NL</ins>" in page
+    assert "<del>Ada, Lane 1, 2611 AB Delft, NL</del>" in page
+    assert "<ins>Ada, Markt 1, 2801 AB Gouda, NL</ins>" in page
     assert "Save and resubmit" in page
     assert everything(order) == before and history(order) == []
 
@@ -112,7 +112,7 @@ def test_what_was_typed_is_kept_by_a_mistake_by_going_back_and_by_somebody_elses
 def test_what_an_edit_comes_too_late_for_is_said_before_it_is_confirmed(desk: Desk) -> None:
     order = a_placed_order({**BEFORE_SHIPMENT, "create-shipment": "completed"})
     page = desk("operator").post(place(order), TYPED).content.decode()
-    assert "create-shipment was already done with “Ada, Lane 1, 2611, Delft, NL”" in page
+    assert "create-shipment was already done with “Ada, Lane 1, 2611 AB Delft, NL”" in page
     assert "Save changes" in page
     refused = desk("operator").post(place(order), {**TYPED, "payment_method": "card_other"})
     assert refused.status_code == 422
@@ -180,8 +180,8 @@ def test_a_program_sees_the_same_comparison_and_makes_the_same_edit(operator: AP
     assert preview["changes"] == [
         {
             "name": "Address",
-            "before": "Ada, Lane 1, 2611, Delft, NL",
-            "after": "Ada, Markt 1, 2801, Gouda, NL",
+            "before": "Ada, Lane 1, 2611 AB Delft, NL",
+            "after": "Ada, Markt 1, 2801 AB Gouda, NL",
         }
     ]
     assert [step["name"] for step in preview["steps"]] == ["create-shipment", "send-confirmation"]

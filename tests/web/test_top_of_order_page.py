@@ -82,7 +82,7 @@ def test_the_customers_email_leads_to_all_her_orders(desk: Desk) -> None:
 def test_where_the_parcel_goes_is_in_view_as_its_kind_declares_it(desk: Desk) -> None:
     order = in_error()
     words = words_of(desk("viewer"), order).partition("More about the order")[0]
-    assert "Address Ada, Lane 1, 2611, Delft, NL" in words
+    assert "Address Ada, Lane 1, 2611 AB Delft, NL" in words
     Order.objects.filter(pk=order.pk).update(data=None)
     assert "Address" not in words_of(desk("viewer"), order).partition("More about the order")[0]
 

@@ -10,6 +10,7 @@ from django.http import QueryDict
 from orders.business import BadOrderError, Field, FieldType
 from orders.console.forms.fields import Reason, select, text_input
 from orders.fields import countries
+from orders.fields.address_inputs import check_address, fit_to_country
 from orders.fields.validators import validate_email, validate_one_line
 
 LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
@@ -45,9 +46,27 @@ class EditForm(forms.Form):
         self._editable = fields
         for field in fields:
             for name, part in inputs(field):
-                self.fields[name] = _form_field(part)
-                self.fields[name].required = name not in blank
+                self.fields[name] = _form_field(part, (initial or {}).get(name, ""))
+                self.fields[name].required = not part.is_optional and name not in blank
+            if field.has_country:
+                self._fit(field, blank)
         self.fields["reason"] = Reason()
+
+    def _fit(self, field: Field, blank: Collection[str]) -> None:
+        """Gives an address the inputs of its country."""
+        fit_to_country(self, prefix=f"{field.name}.", hides=False)
+        for name in blank:
+            if name in self.fields:
+                self.fields[name].required = False
+
+    def clean(self) -> dict[str, Any]:
+        """Checks an address that was changed by the rules of its country. What an order has already may stay."""
+        for field in self._editable:
+            if field.has_country and any(
+                self.cleaned_data.get(name, "") != self.initial.get(name, "") for name, _ in inputs(field)
+            ):
+                check_address(self, prefix=f"{field.name}.")
+        return self.cleaned_data
 
     @staticmethod
     def initial_of(fields: Sequence[Field], values: Mapping[str, Any]) -> dict[str, str]:
@@ -73,7 +92,11 @@ class EditForm(forms.Form):
         """Returns the whole fields of a valid form."""
         return {
             field.name: (
-                {part.name: self.cleaned_data[f"{field.name}.{part.name}"] for part in field.parts}
+                {
+                    part.name: text
+                    for part in field.parts
+                    if (text := self.cleaned_data[f"{field.name}.{part.name}"]) or not part.is_optional
+                }
                 if field.parts
                 else self.cleaned_data[field.name]
             )
@@ -104,9 +127,18 @@ class BulkEditForm(EditForm):
     def __init__(self, fields: Sequence[Field], data: QueryDict | None = None) -> None:
         super().__init__(fields, data, blank=[name for field in fields for name, _ in inputs(field)])
         del self.fields["reason"]  # asked for with the other settings of the action
-        for field in self.fields.values():
-            if isinstance(field, forms.ChoiceField):
-                field.choices = [("", "as it is"), *countries.choices()]
+        for name, part in (item for field in fields for item in inputs(field)):
+            if part.type is FieldType.COUNTRY:
+                self.fields[name] = forms.ChoiceField(
+                    label=part.label,
+                    required=False,
+                    choices=[("", "as it is"), *_countries(part)],
+                    widget=select(),
+                )
+
+    def clean(self) -> dict[str, Any]:
+        """Leaves it to the preview to check the fields, which are entered whole or not at all."""
+        return self.cleaned_data
 
     def show_mistake(self, error: BadOrderError) -> None:
         """Puts what is wrong with a value beside its input, under the label that the form has for it.
@@ -121,8 +153,10 @@ class BulkEditForm(EditForm):
         if self.cleaned_data[error.where] not in ("", None):
             self.add_error(error.where, str(error).replace(error.where, str(part.label)))
             return
-        for name, _ in inputs(group):
-            if self.cleaned_data.get(name) in ("", None):
+        for name, part_of_group in inputs(group):
+            if self.cleaned_data.get(name) in ("", None) and (
+                name == error.where or not part_of_group.is_optional
+            ):
                 self.add_error(name, f"{group.label}: enter all of its fields, or none.")
 
 
@@ -131,11 +165,19 @@ def inputs(field: Field) -> list[tuple[str, Field]]:
     return [(f"{field.name}.{part.name}", part) for part in field.parts] or [(field.name, field)]
 
 
-def _form_field(field: Field) -> forms.Field:
+def _countries(field: Field) -> Sequence[tuple[str, str]]:
+    return (field.choices or countries.choices)()
+
+
+def _form_field(field: Field, present: str) -> forms.Field:
+    """The input of a field. The country that an order has is a choice even if it is no longer served."""
     if field.type is FieldType.NUMBER:
         return forms.IntegerField(label=field.label, widget=text_input(inputmode="numeric"))
     if field.type is FieldType.COUNTRY:
-        return forms.ChoiceField(label=field.label, choices=countries.choices, widget=select())
+        offered = _countries(field)
+        if present not in dict(offered):
+            offered = [(present, countries.name(present) if present else "Choose a country"), *offered]
+        return forms.ChoiceField(label=field.label, choices=offered, widget=select())
     return forms.CharField(
         label=field.label,
         max_length=LONGEST.get(field.type, 200),

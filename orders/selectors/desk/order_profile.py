@@ -93,8 +93,7 @@ def _addresses(fields: Sequence[Field], data: Mapping[str, Any]) -> list[Profile
     for field_ in fields:
         value = data.get(field_.name)
         if field_.type is FieldType.ADDRESS and isinstance(value, Mapping):
-            parts = [str(value[part.name]) for part in field_.parts if value.get(part.name)]
-            addresses.append(ProfileAddress(label=field_.label, text=", ".join(parts)))
+            addresses.append(ProfileAddress(label=field_.label, text=", ".join(field_.written(value))))
     return addresses
 
 

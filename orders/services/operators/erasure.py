@@ -123,7 +123,7 @@ def _begin(email: str, holdings: Holdings, actor: Actor, reason: str) -> Erasure
     names = find_names(email, holdings.accounts)
     names |= {user.get_full_name() for user in users if user.first_name and user.last_name}
     for address in Address.objects.filter(user__in=users):
-        names |= {address.name, address.street}
+        names |= {address.name, address.street, address.line2, address.phone} - {""}
     users.update(is_active=False)
     short = _pseudonym(email)
     for term in sorted({email, *names} - {""}, key=len, reverse=True):

@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from orders.fields import email as email_addresses
 from orders.selectors.paging import Position, read_position
 from orders.services.accounts import NewAddress
-from orders.shop.storefront.form_fields import EmailField, LineField, ShopForm, country_choices
+from orders.shop.storefront.address_fields import AddressFields
+from orders.shop.storefront.form_fields import EmailField, ShopForm
 
 LONGEST_ACCOUNT_EMAIL = 150
 """Characters of an account's email address, which is its user name: as many as Django stores."""
@@ -78,25 +79,15 @@ def _label_new_passwords(form: forms.Form) -> None:
     second.help_text = ""
 
 
-class AddressForm(ShopForm):
+class AddressForm(AddressFields):
     """An address to send orders to."""
 
-    name = LineField(label=_("Name"), autocomplete="name")
-    street = LineField(label=_("Street and number"), autocomplete="street-address")
-    postal_code = LineField(label=_("Postal code"), autocomplete="postal-code")
-    city = LineField(label=_("City"), autocomplete="address-level2")
-    country = forms.ChoiceField(
-        label=_("Country"),
-        choices=country_choices,
-        error_messages={"required": _("Choose a country.")},
-        widget=forms.Select(attrs={"autocomplete": "country"}),
-    )
     is_default = forms.BooleanField(label=_("Send my orders here by default"), required=False)
 
     @property
     def address(self) -> NewAddress:
         """The address, once the form is valid."""
-        return NewAddress(**self.cleaned_data)
+        return NewAddress(**self.address_parts(), is_default=self.cleaned_data["is_default"])
 
 
 class OlderOrdersForm(forms.Form):

@@ -14,7 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from orders.fields import countries, postal_address
+from orders.fields import countries
+from orders.fields.address_rules import address_lines
 from orders.selectors import accounts as account_selectors
 from orders.selectors.accounts import AddressView
 from orders.selectors.customer_order import CustomerOrder
@@ -40,7 +41,7 @@ def show_overview(request: HttpRequest) -> HttpResponse:
     context = {
         "orders": _with_states(latest),
         "has_more": latest.older is not None,
-        "addresses": _with_countries(account_selectors.addresses(user_id)),
+        "addresses": _as_written(account_selectors.addresses(user_id)),
     }
     return render(request, "account/overview.html", context)
 
@@ -79,7 +80,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 def show_addresses(request: HttpRequest) -> HttpResponse:
     """The saved addresses."""
     addresses = account_selectors.addresses(_user_id(request))
-    return render(request, "account/addresses.html", {"addresses": _with_countries(addresses)})
+    return render(request, "account/addresses.html", {"addresses": _as_written(addresses)})
 
 
 @login_required
@@ -126,7 +127,7 @@ def _user_id(request: HttpRequest) -> int:
 def _initial(address: AddressView | None) -> dict[str, Any]:
     if address is None:
         return {"country": "NL"}
-    return {name: getattr(address, name) for name in (*postal_address.PARTS, "is_default")}
+    return {**address.parts, "is_default": address.is_default}
 
 
 def _with_states(orders: MyOrders) -> list[dict[str, Any]]:
@@ -146,5 +147,13 @@ def _title(order: CustomerOrder) -> str:
     return f"{titles} …" if len(order.lines) > 2 else titles
 
 
-def _with_countries(addresses: Sequence[AddressView]) -> list[dict[str, Any]]:
-    return [{"saved": address, "country": countries.name(address.country)} for address in addresses]
+def _as_written(addresses: Sequence[AddressView]) -> list[dict[str, Any]]:
+    return [
+        {
+            "saved": address,
+            "lines": address_lines(
+                {**address.parts, "name": ""}, country_name=countries.name(address.parts["country"])
+            ),
+        }
+        for address in addresses
+    ]

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from orders.business.intake_pause import is_paused
 from orders.business.placing import IntakePausedError, KeyReusedError
-from orders.fields import countries, postal_address
+from orders.fields import countries
 from orders.fields.locales import reader_locale
 from orders.order_page.addresses import order_url
 from orders.selectors import accounts as account_selectors
@@ -87,9 +87,7 @@ def _initial(request: HttpRequest) -> dict[str, str]:
     if not user.is_authenticated:
         return {}
     addresses = account_selectors.addresses(user.pk)
-    return {"email": user.email} | (
-        {part: getattr(addresses[0], part) for part in postal_address.PARTS} if addresses else {}
-    )
+    return {"email": user.email, **(addresses[0].parts if addresses else {})}
 
 
 def _show(request: HttpRequest, content: Cart, form: CheckoutForm, *, status: int = 200) -> HttpResponse:

@@ -7,8 +7,8 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as lazy
 
-from orders.fields import postal_address
-from orders.shop.storefront.form_fields import EmailField, LineField, ShopForm, country_choices
+from orders.shop.storefront.address_fields import AddressFields
+from orders.shop.storefront.form_fields import EmailField, ShopForm
 
 METHODS: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "card_ok": (lazy("A card that works"), lazy("Approved at once")),
@@ -31,44 +31,18 @@ class PaymentForm(ShopForm):
     )
 
 
-class CheckoutForm(PaymentForm):
+class CheckoutForm(AddressFields, PaymentForm):
     """Everything that an order needs besides the cart.
 
     `key` is the one-time key of the page that was filled in, and `seen_total` the total that it showed, in minor units.
     """
 
+    purpose = "shipping"
+    field_order = ("email",)
+
     key = forms.CharField(required=False, widget=forms.HiddenInput)
     seen_total = forms.CharField(required=False, widget=forms.HiddenInput)
     email = EmailField()
-    name = LineField(
-        label=lazy("Name"),
-        autocomplete="shipping name",
-        error_messages={"required": lazy("Enter the recipient’s name.")},
-    )
-    street = LineField(
-        label=lazy("Street and number"),
-        autocomplete="shipping street-address",
-        error_messages={"required": lazy("Enter the street and house number.")},
-    )
-    postal_code = LineField(
-        label=lazy("Postal code"),
-        autocomplete="shipping postal-code",
-        error_messages={"required": lazy("Enter the postal code.")},
-    )
-    city = LineField(
-        label=lazy("City"),
-        autocomplete="shipping address-level2",
-        error_messages={"required": lazy("Enter the city.")},
-    )
-    country = forms.ChoiceField(
-        label=lazy("Country"),
-        choices=country_choices,
-        error_messages={
-            "required": lazy("Choose a country."),
-            "invalid_choice": lazy("Choose a country from the list."),
-        },
-        widget=forms.Select(attrs={"autocomplete": "shipping country"}),
-    )
 
     @property
     def has_field_errors(self) -> bool:
@@ -77,4 +51,4 @@ class CheckoutForm(PaymentForm):
 
     def ship_to(self) -> dict[str, str]:
         """The postal address, once the form is valid."""
-        return {part: self.cleaned_data[part] for part in postal_address.PARTS}
+        return {part: text for part, text in self.address_parts().items() if text}

@@ -5,7 +5,7 @@
 <h1{% catalogue_language %}>                lang="en" on a page in another language: the catalogue has one
 {% sold_lines order as lines %}             pairs: each line, and the product that it was
 {% sold_rows form as rows %}                pairs: the product of each line that a form asks for, and its input
-{% delivery tracked.data as ship_to %}      the address, with the country's name
+{% delivery tracked.data as ship_to %}      the address as it is written in its country, line by line, and the phone
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
 {% arrival tracked progress as days %}       the days on which the order should arrive; empty where that is not known
 {% delivery_terms as terms %}               what delivery costs and how long it takes, by country; empty if it is free
@@ -24,6 +24,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from orders.fields import countries
+from orders.fields.address_rules import address_lines
 from orders.fields.locales import reader_locale
 from orders.order_page.correction_forms import CorrectionForm
 from orders.selectors import tracked_orders
@@ -75,10 +76,11 @@ def sold_rows(form: CorrectionForm) -> Sequence[tuple[Any, BoundField]]:
 
 
 @register.simple_tag
-def delivery(data: Mapping[str, Any]) -> Mapping[str, str]:
-    """The address that an order with these data goes to, with the name of its country."""
+def delivery(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The `lines` of the address that an order with these data goes to, and its `phone`."""
     address = ship_to(data)
-    return {**address, "country": countries.name(address.get("country", ""))}
+    lines = address_lines(address, country_name=countries.name(address.get("country", "")))
+    return {"lines": lines, "phone": address.get("phone", "")}
 
 
 @register.simple_tag

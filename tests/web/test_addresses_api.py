@@ -1,0 +1,38 @@
+"""REST clients order with addresses of any country, and those from before with what they always sent."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from orders.models import SubmissionMessage
+from tests.support.order_bodies import LONDON, order_body
+from tests.web.helpers import ORDERS, mistakes
+from tests.web.test_address_forms import KOWLOON, SEATTLE
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
+
+
+def test_a_client_orders_with_the_parts_of_its_countrys_address(ada: APIClient) -> None:
+    answer = ada.post(ORDERS, order_body(ship_to=SEATTLE | {"postal_code": "981011234"}))
+    assert answer.status_code == 202
+    assert SubmissionMessage.objects.get().body["ship_to"] == SEATTLE | {"postal_code": "98101-1234"}
+
+
+def test_a_client_may_leave_out_what_a_country_does_not_have_and_the_state(ada: APIClient) -> None:
+    """A client from before sends a code for Hong Kong, too, and no state anywhere."""
+    without = {part: text for part, text in SEATTLE.items() if part != "state"}
+    for sent, kept in (
+        (KOWLOON, KOWLOON),
+        (KOWLOON | {"postal_code": "000"}, KOWLOON),
+        (without, without),
+        (LONDON | {"state": "England"}, LONDON),
+    ):
+        assert ada.post(ORDERS, {**order_body(), "ship_to": sent}).status_code == 202
+        assert SubmissionMessage.objects.latest("id").body["ship_to"] == kept
+
+
+def test_a_client_is_told_what_a_postal_code_looks_like(ada: APIClient) -> None:
+    wrong = mistakes(ada.post(ORDERS, order_body(ship_to={"postal_code": "10115"})))
+    assert wrong == {"/ship_to/postal_code": ["This must be a postal code of GB, like EC1Y 8SY."]}
+    missing = {part: text for part, text in LONDON.items() if part != "postal_code"}
+    wrong = mistakes(ada.post(ORDERS, {**order_body(), "ship_to": missing}))
+    assert wrong == {"/ship_to/postal_code": ["An address in GB needs one, like EC1Y 8SY."]}
