@@ -106,8 +106,12 @@ def _preparation(keyed: Callable[..., Step], limits: TimeLimits) -> tuple[Step, 
 
 
 def reservation(order: Json) -> Json:
-    """Returns what the warehouse gets: the products and their quantities."""
-    return {"lines": _quantities(order)}
+    """Returns what the warehouse gets: the products and their quantities, and the size of each numbered edition, of
+    which it hands out the numbers."""
+    editions = [{"edition": line["edition"]} if "edition" in line else {} for line in order["lines"]]
+    return {
+        "lines": [{**line, **edition} for line, edition in zip(_quantities(order), editions, strict=True)]
+    }
 
 
 def amount(order: Json) -> Json:

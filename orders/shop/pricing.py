@@ -26,6 +26,7 @@ class _Product(NamedTuple):
     title: str
     price: int
     currency: str
+    edition_size: int | None
 
 
 def describe(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,6 +64,7 @@ def _priced(request: Mapping[str, Any], products: Mapping[str, _Product]) -> dic
             "title": product.title,
             "quantity": line["quantity"],
             "unit_price": product.price,
+            **({"edition": product.edition_size} if product.edition_size else {}),
         }
         for line in request["lines"]
         for product in [products[line["sku"]]]
@@ -82,11 +84,11 @@ def _products(skus: Sequence[str]) -> dict[str, _Product]:
     """The products that are for sale, by SKU. They are read for each order: a new price counts from its commit on."""
     rows = fetch_frequent(
         """
-        SELECT sku, title, price, currency
+        SELECT sku, title, price, currency, edition_size
           FROM orders_product
          WHERE is_listed
            AND sku = ANY(%s::text[])
         """,
         [list(skus)],
     )
-    return {sku: _Product(title, price, currency) for sku, title, price, currency in rows}
+    return {sku: _Product(title, price, currency, size) for sku, title, price, currency, size in rows}

@@ -99,7 +99,7 @@ class FulfilOrder(OrderKind):
 
     @classmethod
     def profile(cls, data: Json, *, placed_at: datetime) -> Profile:
-        lines = tuple(Line(**line) for line in data["lines"])
+        lines = tuple(_line(line) for line in data["lines"])
         return Profile(
             title=_title(lines),
             value=Money(amount=data["total"], currency=data["currency"]),
@@ -175,6 +175,10 @@ def mismatch(data: Json, currencies: Mapping[str, str]) -> str | None:
         if currency != data["currency"]:
             return f"the product {line['sku']!a} is sold in {currency}, not in {data['currency']}."
     return None
+
+
+def _line(line: Json) -> Line:
+    return Line(**{name: line[name] for name in ("sku", "title", "quantity", "unit_price")})
 
 
 def _title(lines: Sequence[Line]) -> str:
