@@ -35,6 +35,7 @@ from orders.fields.locales import known_language, reader_locale
 from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
 from orders.shop.addresses import written_address
+from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.tracking import parcel_of
 from orders.wording.units import money
 
@@ -60,7 +61,7 @@ class Enclosures:
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
-    pages, with `{tracking}` for the number.
+    pages, with `{tracking}` for the number. `numbers` are those of numbered prints, by SKU.
     """
 
     link: str = ""
@@ -68,6 +69,7 @@ class Enclosures:
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     cancellation: Sequence[str] = ()
     tracking_url: str = ""
+    numbers: Mapping[str, EditionNumbers] = field(default_factory=dict)
 
 
 NOTHING = Enclosures()
@@ -107,6 +109,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
             (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), written_address(request.data["ship_to"])),
             *_tracking(request, enclosures),
+            *_numbers(request.data, enclosures),
         ]
         thanks = _("Thank you for your order.")
         blocks: list[Block] = [
@@ -164,6 +167,16 @@ def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, s
     if parcel is None:
         return []
     return [(_("Tracking number"), Link(parcel.tracking, parcel.url) if parcel.url else parcel.tracking)]
+
+
+def _numbers(data: Json, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
+    """The numbers of the prints, each with the title of its line."""
+    locale, numbers = reader_locale(), enclosures.numbers
+    return [
+        (one_line(line["title"]), numbers_in_words(numbers[line["sku"]], locale=locale))
+        for line in data["lines"]
+        if line["sku"] in numbers
+    ]
 
 
 def _link(enclosures: Enclosures) -> Sequence[Block]:

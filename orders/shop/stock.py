@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 
 import structlog
 
@@ -12,10 +11,6 @@ from orders.engine.runtime.sql import run
 from orders.shop.agents import make_warehouse
 from orders.shop.agents.warehouse import StockPage, Warehouse
 
-FRESH = timedelta(minutes=15)
-"""How long a reading counts. After that, nobody knows what is left."""
-FEW = 5
-"""The most of which a page says that only so many are left."""
 MOST_PAGES = 1_000
 """Pages that one reading has at most."""
 
@@ -24,11 +19,6 @@ log = structlog.get_logger()
 
 class _State:
     is_failing = False  # whether this process's last reading failed, so that an outage is one line of its log
-
-
-def known_stock(stock: int | None, read_at: datetime | None, *, now: datetime) -> int | None:
-    """How many are left; None if that is not known, or was known too long ago. Pure."""
-    return stock if read_at is not None and now - read_at < FRESH else None
 
 
 def read_stock() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from babel import Locale
 from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -25,6 +26,7 @@ from orders.business import (
 from orders.shop import description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
+from orders.shop.editions import numbers_in_words, numbers_of
 from orders.shop.models import Product
 from orders.shop.pictures import line_pictures
 from orders.shop.runbooks import RUNBOOKS
@@ -155,6 +157,15 @@ class FulfilOrder(OrderKind):
         address = description.ship_to(data)
         is_whole = all(address.get(part) for part in description.SHIP_TO)
         return [(gettext("Ships to"), written_address(address))] if is_whole else []
+
+    @classmethod
+    def describe_result(cls, step: str, result: Json) -> Sequence[str]:
+        if step != fulfilment.RESERVATION:
+            return ()
+        numbers = numbers_of(result)
+        return [
+            f"{sku}: {numbers_in_words(edition, locale=Locale('en'))}" for sku, edition in numbers.items()
+        ]
 
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:

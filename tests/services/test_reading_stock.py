@@ -15,6 +15,7 @@ from orders import jobs
 from orders.engine.errors import Fault
 from orders.shop import stock
 from orders.shop.agents.warehouse import StockPage, Warehouse
+from orders.shop.availability import known_stock
 from orders.shop.models import Product
 from tests.sandbox.process import Sandbox, new_key
 from tests.support.log_lines import written_lines
@@ -46,7 +47,7 @@ def make_products(*skus: str) -> None:
 def known(*skus: str) -> list[int | None]:
     """What is known to be left of each product."""
     rows = Product.objects.in_bulk(skus)
-    return [stock.known_stock(rows[sku].stock, rows[sku].stock_read_at, now=timezone.now()) for sku in skus]
+    return [known_stock(rows[sku].stock, rows[sku].stock_read_at, now=timezone.now()) for sku in skus]
 
 
 def read_lines() -> list[str]:

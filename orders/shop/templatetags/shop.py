@@ -7,6 +7,10 @@
 {% sold_rows form as rows %}                pairs: the product of each line that a form asks for, and its input
 {% delivery tracked.data as ship_to %}      the address, with the country's name
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
+{{ offer|stock_words }}                     "Only 3 left"; empty if nothing is said
+{{ 3|only_left }}                           "Only 3 left"
+{% edition_numbers tracked as numbers %}    pairs: the title of each numbered line, and "No. 12 of 100"; empty before
+                                            the warehouse has given the numbers
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
 """
 
@@ -22,11 +26,17 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from orders.fields import countries
+from orders.fields.locales import reader_locale
 from orders.order_page.correction_forms import CorrectionForm
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
+from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop import catalogue, posters
+from orders.shop import stock_words as stock_words_of
+from orders.shop.catalogue import Offer
 from orders.shop.description import ship_to
+from orders.shop.editions import is_numbered, numbered_lines, numbers_of
+from orders.shop.fulfilment import RESERVATION
 from orders.shop.storefront.checkout_form import METHODS
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 
@@ -78,6 +88,27 @@ def delivery(data: Mapping[str, Any]) -> Mapping[str, str]:
 def parcel(order: CustomerOrder) -> Parcel | None:
     """The parcel of an order that was handed to the carrier."""
     return parcel_of(tracked_orders.result_of(order, "create-shipment"), tracking_url=present_tracking_url())
+
+
+@register.simple_tag
+def edition_numbers(tracked: TrackedOrder) -> Sequence[tuple[str, str]]:
+    """The numbers of an order's prints, once the warehouse has given them. No statement for an order without any."""
+    if not is_numbered(tracked.data):
+        return []
+    numbers = numbers_of(tracked_orders.result_of(tracked.order, RESERVATION))
+    return numbered_lines(tracked.order.lines, numbers, locale=reader_locale())
+
+
+@register.filter
+def stock_words(offer: Offer) -> str:
+    """What is said of what is left of an offer."""
+    return stock_words_of.words_of(offer)
+
+
+@register.filter
+def only_left(left: int) -> str:
+    """That only so many are left."""
+    return stock_words_of.only_left(left)
 
 
 @register.simple_tag
