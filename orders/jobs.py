@@ -7,17 +7,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
 
 from orders import retention, wiring
 from orders.api.feed_views import change_bodies
+from orders.business import PeriodicJob, registry
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import LeadershipLost
 from orders.engine.role_health import RoleHealth
@@ -67,6 +69,8 @@ JOBS: Mapping[str, Job] = {
     "learn_customers": Job(cluster=GENERAL),
 }
 """The jobs of this module, by the name of their function."""
+OF_A_BUSINESS = "business: "
+"""What the names of the schedules of businesses' jobs begin with. They run in the general cluster."""
 SHIFT = 150.0
 """Seconds that a supervisor shift lasts: less than the cluster's timeout, and long enough that two always overlap."""
 DESK_SHIFT = 110.0
@@ -102,19 +106,14 @@ def prepare(cluster: str) -> None:
         # No constraint keeps two processes that start at the same time from adding the same schedule twice.
         run("LOCK TABLE django_q_schedule IN SHARE ROW EXCLUSIVE MODE")
         for function, job in _jobs_of(cluster).items():
-            Schedule.objects.update_or_create(
-                name=_schedule_name(function),
-                defaults={
-                    "func": f"orders.jobs.{function}",
-                    "cluster": job.cluster,
-                    "schedule_type": Schedule.MINUTES,
-                    "minutes": job.minutes,
-                    "repeats": -1,
-                    "next_run": now + timedelta(minutes=1) if job.first else now,
-                },
-            )
-        ours = Schedule.objects.filter(func__startswith="orders.jobs.")
-        ours.exclude(name__in=map(_schedule_name, JOBS)).delete()
+            first_run = now + timedelta(minutes=1) if job.first else now
+            _schedule(_schedule_name(function), f"orders.jobs.{function}", cluster, job.minutes, first_run)
+        businesses_jobs = _businesses_jobs()
+        if cluster == GENERAL:
+            for name, periodic in businesses_jobs.items():
+                _schedule(name, periodic.path, cluster, periodic.minutes, now)
+        ours = Schedule.objects.filter(Q(func__startswith="orders.jobs.") | Q(name__startswith=OF_A_BUSINESS))
+        ours.exclude(name__in=[*map(_schedule_name, JOBS), *businesses_jobs]).delete()
     # The queue may still hold shifts that were killed. New ones start below, and workers are few.
     OrmQ.objects.filter(key=cluster).delete()
     for function, job in _jobs_of(cluster).items():
@@ -124,6 +123,26 @@ def prepare(cluster: str) -> None:
 
 def _jobs_of(cluster: str) -> Mapping[str, Job]:
     return {function: job for function, job in JOBS.items() if job.cluster == cluster}
+
+
+def _businesses_jobs() -> Mapping[str, PeriodicJob]:
+    """The jobs that businesses declare, by the name of their schedule."""
+    declared = [job for module in registry.own_modules("jobs") for job in module.JOBS]
+    return {f"{OF_A_BUSINESS}{job.path}": job for job in declared}
+
+
+def _schedule(name: str, function: str, cluster: str, minutes: int, first_run: datetime) -> None:
+    Schedule.objects.update_or_create(
+        name=name,
+        defaults={
+            "func": function,
+            "cluster": cluster,
+            "schedule_type": Schedule.MINUTES,
+            "minutes": minutes,
+            "repeats": -1,
+            "next_run": first_run,
+        },
+    )
 
 
 def _schedule_name(function: str) -> str:

@@ -7,6 +7,8 @@ import resource
 import signal
 import sqlite3
 import sys
+from functools import partial
+from pathlib import Path
 
 from aiohttp import web
 
@@ -14,6 +16,7 @@ from sandbox import mail_sink, settings
 from sandbox.app import Calls, make_app
 from sandbox.commits import Commits
 from sandbox.faults import SERVICES, FaultBoard
+from sandbox.stock import put_in, read_first_stock
 
 BACKLOG = 4096
 """Connections that may wait to be accepted."""
@@ -53,6 +56,15 @@ def _open_ledger(config: settings.Settings) -> Commits:
         ) from error
 
 
+async def _put_in_stock(commits: Commits, path: Path) -> None:
+    try:
+        await commits.write(partial(put_in, products=read_first_stock(path)))
+    except (OSError, ValueError, sqlite3.Error) as error:
+        raise StartError(
+            f"cannot use the first stock {path} ({error}); correct or remove the file"
+        ) from error
+
+
 async def serve(config: settings.Settings) -> None:
     """Serves until SIGTERM or SIGINT. Raises `StartError` when a port or the ledger is not available."""
     stop = asyncio.Event()
@@ -61,6 +73,7 @@ async def serve(config: settings.Settings) -> None:
     commits = _open_ledger(config)
     faults = FaultBoard()
     calls = Calls(commits, faults)
+    await _put_in_stock(commits, config.first_stock)
     runner = web.AppRunner(
         make_app(commits, faults, calls),
         access_log=None,

@@ -1,20 +1,22 @@
 """The HTTP side: calls to the three services, with their faults, and the pages that tests use."""
 
 import asyncio
+import json
 import sqlite3
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Any
 
 from aiohttp import web
 
-from sandbox import effects, ledger
+from sandbox import effects, ledger, stock
 from sandbox.answers import Answer, InvalidRequest, bad, good
 from sandbox.commits import Commits
 from sandbox.faults import FAULTY, SERVICES, FaultBoard, happens
 from sandbox.limits import find_refusal
 from sandbox.mailbox import Mailbox
-from sandbox.operations import Call, find_operation, read_call, read_cursor, read_key, read_since
+from sandbox.operations import Call, find_operation, read_call, read_cursor, read_key, read_since, read_sku
 
 LARGEST_BODY = 2**20
 """In bytes."""
@@ -119,6 +121,15 @@ class Calls:
         page = await self._commits.read_effects(service, since=ledger.stamp(since), after=after, most=PAGE)
         return web.Response(text=page, content_type="application/json")
 
+    async def list_stock(self, request: web.Request) -> web.Response:
+        """`GET /warehouse/stock?after=SKU`: a page of how many are left of what it counts, by SKU."""
+        if self._faults["warehouse"].down:
+            return cut(request)
+        after = read_sku(request.query.get("after"))
+        if (failure := await self._failure_of_reading(request, "warehouse")) is not None:
+            return failure
+        return respond(good(await self._commits.read(stock.read_page, after=after, most=PAGE)))
+
     async def _failure_of_reading(self, request: web.Request, service: str) -> web.Response | None:
         """Applies the faults to a call that only reads. Returns the response that they make of it, if they do."""
         client_gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -213,16 +224,26 @@ class Pages:
 
     async def show_faults(self, request: web.Request) -> web.Response:
         """`GET /_faults`."""
-        return respond(good(self._faults.show()))
+        shown = self._faults.show()
+        return respond(good({**shown, "warehouse": await self._counted(shown["warehouse"])}))
 
     async def set_faults(self, request: web.Request) -> web.Response:
         """`PUT /_faults/{service}`."""
-        return respond(good(self._faults.change(request.match_info["service"], await request.read())))
+        service, raw = request.match_info["service"], await request.read()
+        shown = self._faults.change(service, raw)
+        if "stock" in json.loads(raw):
+            await self._commits.write(partial(stock.set_faults, stock=shown["stock"]))
+        return respond(good(await self._counted(shown) if service == "warehouse" else shown))
 
     async def reset_faults(self, request: web.Request) -> web.Response:
         """`DELETE /_faults`."""
         self._faults.reset()
+        await self._commits.write(partial(stock.set_faults, stock={}))
         return respond(good(self._faults.show()))
+
+    async def _counted(self, shown: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The warehouse's faults, with what is left since in place of what was set."""
+        return {**shown, "stock": await self._commits.read(stock.read_faults)}
 
 
 def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Application:
@@ -232,6 +253,7 @@ def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Applicat
     app.router.add_post("/{service:" + "|".join(SERVICES) + "}/{operation}", calls.handle)
     app.router.add_get("/{service:" + "|".join(SERVICES) + "}/calls", calls.inquire)
     app.router.add_get("/{service:" + "|".join(SERVICES) + "}/effects", calls.list_effects)
+    app.router.add_get("/warehouse/stock", calls.list_stock)
     app.router.add_get("/_ledger/{service:" + "|".join(FAULTY) + "}", pages.ledger)
     app.router.add_put("/_faults/{service:" + "|".join(FAULTY) + "}", pages.set_faults)
     app.router.add_get("/_faults", pages.show_faults)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sandbox.answers import Answer, bad, good
 from sandbox.ledger import Books
 from sandbox.operations import Call
+from sandbox.stock import Shelves
 
 SLOW = "card_slow"
 HANGS = "card_hangs"
@@ -37,7 +38,7 @@ def perform(
     if first is not None and not keyless:
         digest, answer = first
         return answer if digest == call.digest else _reused()
-    decided = _decide(books, call, refuse, keyless, refusal)
+    decided = _decide(books, Shelves(connection), call, refuse, keyless, refusal)
     answer = replace(decided, is_recorded=True, refused_by_fault=refuse)
     books.keep_answer(call.key, call.digest, answer)
     return answer
@@ -47,17 +48,20 @@ def _reused() -> Answer:
     return bad(422, "idempotency_key_reused", "this Idempotency-Key was used with another operation or body")
 
 
-def _decide(books: Books, call: Call, refuse: bool, keyless: bool, refusal: Answer | None) -> Answer:
+def _decide(
+    books: Books, shelves: Shelves, call: Call, refuse: bool, keyless: bool, refusal: Answer | None
+) -> Answer:
     if refuse:
         return bad(422, "refused", "the service refuses this call for good")
     if call.operation.reverses:
-        return _reverse(books, call, keyless)
-    return _do(books, call, refusal)
+        return _reverse(books, shelves, call, keyless)
+    return _do(books, shelves, call, refusal)
 
 
-def _do(books: Books, call: Call, refusal: Answer | None) -> Answer:
+def _do(books: Books, shelves: Shelves, call: Call, refusal: Answer | None) -> Answer:
     if books.is_barred(call.key):
         return bad(410, "reversed", "this key was reversed before it happened, so it can no longer happen")
+    refusal = refusal or shelves.refusal(call)
     if refusal is not None:
         return refusal
     if call.payment_method == DECLINED:
@@ -71,10 +75,12 @@ def _do(books: Books, call: Call, refusal: Answer | None) -> Answer:
         )
     books.add_effect(call.key, call.operation.name, call.order_id, call.amount)
     gives = call.operation.gives or {}
-    return good({name: prefix + secrets.token_hex(8) for name, prefix in gives.items()})
+    return good(
+        {**{name: prefix + secrets.token_hex(8) for name, prefix in gives.items()}, **shelves.take(call)}
+    )
 
 
-def _reverse(books: Books, call: Call, keyless: bool) -> Answer:
+def _reverse(books: Books, shelves: Shelves, call: Call, keyless: bool) -> Answer:
     """Reverses the effect of the key that `call.reverses` names, or makes sure that it never happens.
 
     A service that keeps no keys cannot make sure of that, and reverses again what has been reversed.
@@ -92,6 +98,8 @@ def _reverse(books: Books, call: Call, keyless: bool) -> Answer:
     if effect.reversed_by is not None and not keyless:
         return _reversed(call, "already_reversed")
     books.mark_reversed(call.reverses, call.key)
+    if call.operation.service == "warehouse":
+        shelves.put_back(call.reverses)
     books.add_effect(call.key, call.operation.name, call.order_id, effect.amount)
     return _reversed(call, "reversed")
 

@@ -34,7 +34,7 @@ class Faults:
     keyless: bool = False
     """Keys are not recognised: a repeated call is done again."""
     stock: Mapping[str, int] = field(default_factory=dict)
-    """How many the warehouse has of these products, by SKU, for each order."""
+    """How many the warehouse has left of these products, by SKU, when the fault is set: see `sandbox.stock`."""
     unserved: tuple[str, ...] = ()
     """The countries that the carrier does not go to."""
 

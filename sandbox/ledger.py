@@ -1,4 +1,4 @@
-"""The ledger: one SQLite file, and every SQL statement of the sandbox.
+"""The ledger: one SQLite file, and every SQL statement of the sandbox but those of `sandbox.stock`.
 
 answers  the first answer to each key, which a retry gets again
 effects  what happened, one row per effect; `reversed_by` is the key of the call that reversed it
@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sandbox import stock
 from sandbox.answers import Answer
 
 SCHEMA = """
@@ -137,8 +138,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Creates the tables that are missing, and the column that an older ledger has not."""
-    connection.executescript(SCHEMA)
+    """Creates the tables that are missing, and the column that an older ledger has not. Ends the faults of an earlier
+    process."""
+    connection.executescript(SCHEMA + stock.SCHEMA)
+    connection.execute("DELETE FROM stock WHERE is_fault")
     columns = {row[1] for row in connection.execute("PRAGMA table_info(mail)")}
     if "raw" not in columns:
         connection.execute("ALTER TABLE mail ADD COLUMN raw BLOB")

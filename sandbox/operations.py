@@ -45,6 +45,8 @@ def _check_lines(body: Body) -> None:
             raise _invalid('each line must be {"sku", "quantity"}')
         _text(line, "sku")
         _whole(line, "quantity", 1)
+        if "edition" in line:
+            _whole(line, "edition", 1)
 
 
 def _quantities(body: Body) -> dict[str, int]:
@@ -52,6 +54,10 @@ def _quantities(body: Body) -> dict[str, int]:
     for line in body["lines"]:
         quantities[line["sku"]] = quantities.get(line["sku"], 0) + line["quantity"]
     return quantities
+
+
+def _editions(body: Body) -> dict[str, int]:
+    return {line["sku"]: line["edition"] for line in body["lines"] if "edition" in line}
 
 
 def _check_money(body: Body) -> None:
@@ -109,7 +115,8 @@ OPERATIONS = {(operation.service, operation.name): operation for operation in _A
 @dataclass(frozen=True, kw_only=True)
 class Call:
     """One valid call. `digest` distinguishes two bodies; `amount` is in minor units; `reverses` is a forward key.
-    `quantities` are those of the products to reserve, by SKU, and `country` is where a parcel is to go."""
+    `quantities` are those of the products to reserve, by SKU, and `editions` how many numbers those have that are
+    numbered; `country` is where a parcel is to go."""
 
     operation: Operation
     key: str
@@ -119,6 +126,7 @@ class Call:
     payment_method: str
     reverses: str
     quantities: Mapping[str, int] = field(default_factory=dict)
+    editions: Mapping[str, int] = field(default_factory=dict)
     country: object = ""
 
 
@@ -164,6 +172,13 @@ def read_cursor(value: str | None) -> str:
     return value or ""
 
 
+def read_sku(value: str | None) -> str:
+    """The SKU behind which stock is listed; empty for the first page. Raises `InvalidRequest`."""
+    if value and len(value) > LONGEST_TEXT:
+        raise InvalidRequest("invalid_after", "after must be the next of an earlier page")
+    return value or ""
+
+
 def read_call(operation: Operation, key: str, raw: bytes) -> Call:
     """Parses a request's body. Raises `InvalidRequest` when it does not fit the operation."""
     try:
@@ -188,5 +203,6 @@ def read_call(operation: Operation, key: str, raw: bytes) -> Call:
         payment_method=body["payment_method"] if operation.name == "authorise" else "",
         reverses=reverses,
         quantities=_quantities(body) if operation.name == "reserve" else {},
+        editions=_editions(body) if operation.name == "reserve" else {},
         country=body["ship_to"].get("country", "") if operation.name == "create" else "",
     )

@@ -30,6 +30,11 @@ class Settings:
         """The ledger's file."""
         return self.var_dir / "sandbox.sqlite3"
 
+    @property
+    def first_stock(self) -> Path:
+        """The file with what the warehouse has when it opens; there may be none."""
+        return self.var_dir / "sandbox-stock.json"
+
     def host_port(self, port: int) -> str:
         """`host:port`, as written in a url."""
         return f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"

@@ -10,6 +10,7 @@ Everything that the two need is here and in `orders.agents`.
 
 from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
+from orders.business.jobs import PeriodicJob
 from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile, SumRow
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
@@ -47,6 +48,7 @@ __all__ = [
     "OrderUpdate",
     "OrderedLine",
     "OutsideEvent",
+    "PeriodicJob",
     "Profile",
     "RefusalWords",
     "Remedy",

@@ -255,6 +255,12 @@ class OrderKind:
         return {}
 
     @classmethod
+    def describe_result(cls, step: str, result: Json) -> Sequence[str]:
+        """Returns what operators read of a step's result before the result itself, in sentences or a few words. The
+        result is what the agent has returned, whatever that is."""
+        return ()
+
+    @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:
         """Says of each of these orders, in the order given, why it can never be fulfilled, in one sentence for an
         operator; None of one that can.

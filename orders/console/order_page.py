@@ -149,6 +149,7 @@ def step_part(order: ConsoleOrder, step: ConsoleStep, every_attempt: Sequence[At
         "request": readable_json(step.request),
         "original": readable_json(step.original),
         "result": readable_json(step.result),
+        "result_words": _result_words(workflow, name, step.result),
         "error": _error(facts.error),
         "can_edit": step.can_edit and bool(fields),
         "can_skip": step.can_skip and is_skippable,
@@ -156,6 +157,11 @@ def step_part(order: ConsoleOrder, step: ConsoleStep, every_attempt: Sequence[At
         "can_hurry": step.can_hurry,
         "pausable": _pausable(order, facts),
     }
+
+
+def _result_words(workflow: str, step: str, result: Mapping[str, Any] | None) -> Sequence[str]:
+    kind = registry.find_kind(workflow)
+    return kind.describe_result(step, result) if kind and result else ()
 
 
 def _pausable(order: ConsoleOrder, facts: StepFacts) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ class ProductAdmin(AuditedAdmin):
     """The catalogue. Changes here do not affect orders: their lines keep the title and price at the time of the
     order."""
 
-    list_display = ("sku", "title", "artist", "price", "currency", "is_listed")
+    list_display = ("sku", "title", "artist", "price", "currency", "edition_size", "stock", "is_listed")
     list_filter = ("is_listed", "currency")
     list_editable = ("price", "is_listed")
     search_fields = ("sku", "title", "artist")

@@ -8,12 +8,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, Case, Count, Q, QuerySet, When
+from django.db.models import BooleanField, Case, Count, Exists, OuterRef, Q, QuerySet, When
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Now
+from django.utils import timezone
 
 from orders.fields.money import Money
 from orders.selectors.paging import Page, page_of
 from orders.shop import search
+from orders.shop.availability import FRESH, Availability, availability, known_stock
 from orders.shop.models import Edition, Product
 
 ORDERINGS: Mapping[str, Sequence[str]] = {
@@ -43,19 +46,21 @@ class PosterFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class PosterCard:
-    """A poster in a list. `price` is that of its smallest offer."""
+    """A poster in a list. `price` is that of its smallest offer; `is_sold_out` is whether every offer is."""
 
     sku: str
     title: str
     artist: str
     price: Money
     design: Any
+    is_sold_out: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
     """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known;
-    `is_orderable` is whether it is for sale."""
+    `is_orderable` is whether it is for sale. `left` is how many the warehouse has, if known; `edition_size` is how many
+    prints its numbered edition has, if it is one."""
 
     sku: str
     title: str
@@ -64,6 +69,18 @@ class Offer:
     edition_name: str
     price: Money
     is_orderable: bool
+    left: int | None = None
+    edition_size: int | None = None
+
+    @property
+    def availability(self) -> Availability:
+        """Whether it can be had."""
+        return availability(is_listed=self.is_orderable, left=self.left)
+
+    @property
+    def is_sold_out(self) -> bool:
+        """Whether none are left, as far as is known."""
+        return self.left == 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +94,11 @@ class PosterView:
     family: str
     design: Any
     offers: Sequence[Offer]
+
+    @property
+    def is_sold_out(self) -> bool:
+        """Whether every offer is."""
+        return all(offer.is_sold_out for offer in self.offers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +154,7 @@ def shelf(*, poster_filter: PosterFilter, page: int, per_page: int, families: Co
     if poster_filter.family:
         matching_posters = matching_posters.filter(design__family=poster_filter.family)
     first = (page - 1) * per_page
-    rows = matching_posters.order_by(*_ordering(poster_filter))[first : first + per_page]
+    rows = _with_stock(matching_posters).order_by(*_ordering(poster_filter))[first : first + per_page]
     return Shelf(posters=[_card(row) for row in rows], total=total, page=page, pages=pages, families=counts)
 
 
@@ -150,6 +172,13 @@ def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
     if poster_filter.price_to is not None:
         posters = posters.filter(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
     return posters
+
+
+def _with_stock(posters: QuerySet[Product]) -> QuerySet[Product]:
+    """The posters with `is_sold_out`. Other offers are only looked at of those that are sold out themselves."""
+    sold_out = Q(stock=0, stock_read_at__gt=Now() - FRESH)
+    others = Product.objects.filter(variant_of=OuterRef("pk"), is_listed=True).exclude(sold_out)
+    return posters.annotate(is_sold_out=Case(When(sold_out & ~Exists(others), then=True), default=False))
 
 
 def _ordering(poster_filter: PosterFilter) -> Sequence[Any]:
@@ -171,7 +200,7 @@ def count(poster_filter: PosterFilter) -> int:
 
 def first(poster_filter: PosterFilter, *, limit: int) -> Sequence[PosterCard]:
     """The first posters that match, in the filter's order."""
-    rows = _matching_posters(poster_filter).order_by(*_ordering(poster_filter))[:limit]
+    rows = _with_stock(_matching_posters(poster_filter)).order_by(*_ordering(poster_filter))[:limit]
     return [_card(row) for row in rows]
 
 
@@ -204,7 +233,7 @@ def beside(poster: PosterView, *, count: int) -> Sequence[PosterCard]:
     """Other posters to show beside this one: first by its artist, then of its family, then any."""
     posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=poster.sku)
     nearness = Case(When(artist=poster.artist, then=0), When(design__family=poster.family, then=1), default=2)
-    rows = posters.defer("description").order_by(nearness, "rank", "sku")[:count]
+    rows = _with_stock(posters).defer("description").order_by(nearness, "rank", "sku")[:count]
     return [_card(row) for row in rows]
 
 
@@ -268,8 +297,15 @@ def _products(rows: QuerySet[Product]) -> list[ProductView]:
     ]
 
 
-def _card(row: Product) -> PosterCard:
-    return PosterCard(sku=row.sku, title=row.title, artist=row.artist, price=_money(row), design=row.design)
+def _card(row: Any) -> PosterCard:
+    return PosterCard(
+        sku=row.sku,
+        title=row.title,
+        artist=row.artist,
+        price=_money(row),
+        design=row.design,
+        is_sold_out=row.is_sold_out,
+    )
 
 
 def _offer(row: Product) -> Offer:
@@ -281,6 +317,8 @@ def _offer(row: Product) -> Offer:
         edition_name=str(Edition(row.edition).label) if row.edition in Edition else "",
         price=_money(row),
         is_orderable=row.is_listed,
+        left=known_stock(row.stock, row.stock_read_at, now=timezone.now()),
+        edition_size=row.edition_size,
     )
 
 

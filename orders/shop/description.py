@@ -25,18 +25,21 @@ LONGEST_PAYMENT_TOKEN = 64
 PAYMENT_TOKEN = f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_PAYMENT_TOKEN - 1}}}"
 """What the payment gateway's token for a way to pay looks like."""
 LONGEST_SKU = 40
+LARGEST_EDITION = 9_999
 LANGUAGE = "[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
 """What the tag of a language looks like, as in "en" and "pt-BR" (BCP 47)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One product of an order. `unit_price` is what the customer saw, in minor units."""
+    """One product of an order. `unit_price` is what the customer saw, in minor units. `edition` is how many prints its
+    numbered edition has; 0 if they have no numbers."""
 
     sku: str
     title: str
     quantity: int
     unit_price: int
+    edition: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +94,7 @@ def read_field(name: str, value: object) -> Any:
 def as_json(order: Description) -> Json:
     """Returns the data that the workflow's steps read."""
     return {
-        "lines": [
-            {"sku": line.sku, "title": line.title, "quantity": line.quantity, "unit_price": line.unit_price}
-            for line in order.lines
-        ],
+        "lines": [_line_as_json(line) for line in order.lines],
         "ship_to": dict(order.ship_to),
         "email": order.email,
         "payment_method": order.payment_method,
@@ -103,6 +103,16 @@ def as_json(order: Description) -> Json:
         **({"language": order.language} if order.language else {}),
         **({"delivery": asdict(order.delivery)} if order.delivery else {}),
         **({"tax": asdict(order.tax)} if order.tax else {}),
+    }
+
+
+def _line_as_json(line: Line) -> Json:
+    return {
+        "sku": line.sku,
+        "title": line.title,
+        "quantity": line.quantity,
+        "unit_price": line.unit_price,
+        **({"edition": line.edition} if line.edition else {}),
     }
 
 
@@ -150,6 +160,9 @@ def _line(value: object, where: str) -> Line:
         title=read_text(line.get("title"), f"{where}.title", 120),
         quantity=read_whole(line.get("quantity"), f"{where}.quantity", 1, LARGEST_QUANTITY),
         unit_price=read_whole(line.get("unit_price"), f"{where}.unit_price", 1, LARGEST_PRICE),
+        edition=read_whole(line["edition"], f"{where}.edition", 1, LARGEST_EDITION)
+        if "edition" in line
+        else 0,
     )
 
 

@@ -1,12 +1,12 @@
-"""What the shop's emails have that the step's request does not say: the link to the order, the pictures, when the
-parcel was sent, and of a cancelled order why, and what became of its money.
+"""What the shop's emails have that the step's request does not say: the link to the order, the pictures, the numbers of
+numbered prints, when the parcel was sent, and of a cancelled order why, and what became of its money.
 
 The agent has no database, so what needs one is looked up in a thread of its own. An email must never fail or wait for a
 picture: if the database does not answer in time, it has none, and says of the money what is always true.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -22,8 +22,10 @@ from orders.access import guest_links
 from orders.emails import pictures
 from orders.engine.contracts import Request
 from orders.fields.locales import known_language, reader_locale
-from orders.selectors.tracked_orders import belongs_to_account, completed_at, order_of_customer
+from orders.selectors.tracked_orders import belongs_to_account, completed_at, order_of_customer, result_of
+from orders.shop.editions import EditionNumbers, is_numbered, numbers_of
 from orders.shop.estimates import SHIPMENT
+from orders.shop.fulfilment import RESERVATION
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_pictures
 from orders.vocabulary import Goal
@@ -100,8 +102,8 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, whether it is a guest's, the pictures, when the parcel was sent, and what is said of a cancellation. At
-    most four statements, and nine more for a cancellation."""
+    """The link, whether it is a guest's, the pictures, the numbers of numbered prints, when the parcel was sent, and
+    what is said of a cancellation. At most four statements, and nine more for numbers or a cancellation."""
     skus = [line["sku"] for line in request.data["lines"][: pictures.MOST]]
     drawn = line_pictures(skus, width=pictures.DRAWN)
     return Enclosures(
@@ -110,6 +112,7 @@ def look_up(request: Request) -> Enclosures:
         pictures=pictures.inline(drawn, order_id=request.order_id),
         cancellation=_cancellation(request) if request.compensates else (),
         sent_at=_sent_at(request),
+        numbers={} if request.compensates else _numbers(request),
     )
 
 
@@ -118,6 +121,14 @@ def _sent_at(request: Request) -> datetime | None:
     if request.compensates or not request.data.get("delivery"):
         return None
     return completed_at(request.order_id, SHIPMENT)
+
+
+def _numbers(request: Request) -> Mapping[str, EditionNumbers]:
+    """The numbers that the warehouse gave, by SKU."""
+    tracked = (
+        order_of_customer(order_id=request.order_id, customer_id=None) if is_numbered(request.data) else None
+    )
+    return numbers_of(result_of(tracked.order, RESERVATION)) if tracked else {}
 
 
 def _cancellation(request: Request) -> Sequence[str]:

@@ -16,6 +16,8 @@ from orders.shop.time_limits import TimeLimits
 
 NAME = "fulfil-order"
 VERSION = 1
+RESERVATION = "reserve-stock"
+"""The step in which the warehouse gives each print of a numbered edition its number."""
 PAYMENT = "authorise-payment"
 """The step that a customer can resolve by choosing another way to pay."""
 POINT_OF_NO_RETURN = "capture-payment"
@@ -47,7 +49,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             agent="carrier",
             operation="create",
             data=shipment,
-            after=("reserve-stock", PAYMENT),
+            after=(RESERVATION, PAYMENT),
             result=(TRACKING,),
             customer_wait=limits.customer_wait,
             editable=("ship_to",),
@@ -82,7 +84,7 @@ def _preparation(keyed: Callable[..., Step], limits: TimeLimits) -> tuple[Step, 
     """What is held for the customer before anything is sent. She can resolve what is refused of it."""
     return (
         keyed(
-            name="reserve-stock",
+            name=RESERVATION,
             agent="warehouse",
             operation="reserve",
             data=reservation,
@@ -106,8 +108,12 @@ def _preparation(keyed: Callable[..., Step], limits: TimeLimits) -> tuple[Step, 
 
 
 def reservation(order: Json) -> Json:
-    """Returns what the warehouse gets: the products and their quantities."""
-    return {"lines": _quantities(order)}
+    """Returns what the warehouse gets: the products and their quantities, and the size of each numbered edition, of
+    which it hands out the numbers."""
+    editions = [{"edition": line["edition"]} if "edition" in line else {} for line in order["lines"]]
+    return {
+        "lines": [{**line, **edition} for line, edition in zip(_quantities(order), editions, strict=True)]
+    }
 
 
 def amount(order: Json) -> Json:

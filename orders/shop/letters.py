@@ -38,6 +38,7 @@ from orders.fields.order_numbers import spoken_number
 from orders.shop.addresses import written_address
 from orders.shop.delivery import arrival, delivery_of
 from orders.shop.delivery_words import arrives, sum_rows
+from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.tracking import parcel_of
 from orders.wording.sums import added_rows, included_rows
 from orders.wording.units import money
@@ -64,7 +65,8 @@ class Enclosures:
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
-    pages, with `{tracking}` for the number. `sent_at` is when the carrier took the parcel, if that is known.
+    pages, with `{tracking}` for the number. `numbers` are those of numbered prints, by SKU.
+    `sent_at` is when the carrier took the parcel, if that is known.
     """
 
     link: str = ""
@@ -73,6 +75,7 @@ class Enclosures:
     cancellation: Sequence[str] = ()
     tracking_url: str = ""
     sent_at: datetime | None = None
+    numbers: Mapping[str, EditionNumbers] = field(default_factory=dict)
 
 
 NOTHING = Enclosures()
@@ -113,6 +116,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
             (_("Ships to"), written_address(request.data["ship_to"])),
             *_arrival(request, enclosures),
             *_tracking(request, enclosures),
+            *_numbers(request.data, enclosures),
         ]
         thanks = _("Thank you for your order.")
         blocks: list[Block] = [
@@ -179,6 +183,16 @@ def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, s
     if parcel is None:
         return []
     return [(_("Tracking number"), Link(parcel.tracking, parcel.url) if parcel.url else parcel.tracking)]
+
+
+def _numbers(data: Json, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
+    """The numbers of the prints, each with the title of its line."""
+    locale, numbers = reader_locale(), enclosures.numbers
+    return [
+        (one_line(line["title"]), numbers_in_words(numbers[line["sku"]], locale=locale))
+        for line in data["lines"]
+        if line["sku"] in numbers
+    ]
 
 
 def _link(enclosures: Enclosures) -> Sequence[Block]:

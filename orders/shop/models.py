@@ -20,8 +20,8 @@ class Product(models.Model):
     """What customers can buy: a poster in one size and edition (docs/adr/0010).
 
     The catalogue shows a poster as one product. Its other sizes and editions are products of their own, which name that
-    one in `variant_of` and share its picture and description. `design` is what the picture is drawn from. The admin
-    site edits products.
+    one in `variant_of` and share its picture and description. `design` is what the picture is drawn from. `stock` is
+    how many the warehouse had left when it was last asked (`orders.shop.stock`). The admin site edits the rest.
     """
 
     sku = models.CharField(max_length=40, primary_key=True)
@@ -36,6 +36,15 @@ class Product(models.Model):
     price = models.PositiveIntegerField(help_text="minor units")
     currency = models.CharField(max_length=3, default="EUR")
     design = models.JSONField(default=dict)
+    stock = models.PositiveIntegerField(
+        null=True, blank=True, editable=False, help_text="how many are left; empty if not known"
+    )
+    stock_read_at = models.DateTimeField(null=True, blank=True, editable=False)
+    edition_size = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="how many numbered prints there are of a signed edition; empty if they have no numbers",
+    )
     is_listed = models.BooleanField(default=True)
     rank = models.PositiveIntegerField(
         default=1000, help_text="position among the featured posters, lowest first"
@@ -50,6 +59,16 @@ class Product(models.Model):
             models.CheckConstraint(
                 condition=models.Q(variant_of=None) | ~models.Q(variant_of=models.F("sku")),
                 name="product_is_no_variant_of_itself",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(stock=None, stock_read_at=None)
+                | models.Q(stock__isnull=False, stock_read_at__isnull=False),
+                name="stock_was_read_at_a_time",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(edition_size=None)
+                | models.Q(edition="signed", edition_size__gte=1, edition_size__lte=9_999),
+                name="only_a_signed_edition_is_numbered",
             ),
             models.UniqueConstraint(
                 fields=["variant_of", "size", "edition"], name="one_variant_per_size_and_edition"

@@ -36,6 +36,7 @@ class _Product(NamedTuple):
     title: str
     price: int
     currency: str
+    edition_size: int | None
 
 
 class Tariff:
@@ -131,6 +132,7 @@ def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]
             "title": product.title,
             "quantity": line["quantity"],
             "unit_price": product.price,
+            **({"edition": product.edition_size} if product.edition_size else {}),
         }
         for line in request["lines"]
         for product in [products[line["sku"]]]
@@ -166,7 +168,7 @@ def _catalogue(requests: Sequence[Mapping[str, Any]]) -> _Catalogue:
     countries = list({request["ship_to"]["country"] for request in requests})
     rows = fetch_frequent(
         f"""
-        SELECT true, sku, currency, title, price, NULL, NULL, NULL
+        SELECT true, sku, currency, title, price, edition_size, NULL, NULL
           FROM orders_product
          WHERE is_listed
            AND sku = ANY(%s::text[])
@@ -179,7 +181,7 @@ def _catalogue(requests: Sequence[Mapping[str, Any]]) -> _Catalogue:
     products, terms = {}, {}
     for is_product, name, currency, title, price, *rest in rows:
         if is_product:
-            products[name] = _Product(title, price, currency)
+            products[name] = _Product(title, price, currency, rest[0])
         else:
             terms[currency, name] = Terms(price, *rest)
     return _Catalogue(products, Tariff(terms))

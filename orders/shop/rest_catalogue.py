@@ -16,6 +16,7 @@ from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
 from orders.api.problems import OPERATION_PROBLEMS, ProblemError
 from orders.api.representations import LinkOut, MoneyOut, Out, page_of
 from orders.shop import catalogue
+from orders.shop.availability import Availability
 from orders.shop.catalogue import ProductView
 from orders.shop.description import LONGEST_SKU
 
@@ -34,7 +35,8 @@ class SizeOut(Out):
 
 class OfferOut(Out):
     """What can be ordered: a poster in one size and edition. `is_orderable` is false while it is not for sale; `size`
-    is null if it is not known."""
+    is null if it is not known. `stock` is how many were left a few minutes ago, and null if that is not known: an order
+    for more may be placed, and then waits for its customer."""
 
     sku = serializers.CharField()
     title = serializers.CharField()
@@ -42,6 +44,12 @@ class OfferOut(Out):
     edition = serializers.CharField(help_text="How it is printed, such as `open` or `signed`.")
     price = MoneyOut()
     is_orderable = serializers.BooleanField()
+    availability = serializers.ChoiceField(choices=list(Availability))
+    stock = serializers.IntegerField(allow_null=True, source="left")
+    edition_size = serializers.IntegerField(
+        allow_null=True,
+        help_text="How many prints a numbered edition has; null if the prints have no numbers.",
+    )
 
 
 class ProductOut(Out):

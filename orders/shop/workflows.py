@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from babel import Locale
 from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -29,6 +30,7 @@ from orders.shop import delivery_words, description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.delivery import delivery_of, sum_of, summed_again, sums, tax_of
+from orders.shop.editions import numbers_in_words, numbers_of
 from orders.shop.models import Product
 from orders.shop.pictures import line_pictures
 from orders.shop.runbooks import RUNBOOKS
@@ -125,7 +127,7 @@ class FulfilOrder(OrderKind):
 
     @classmethod
     def profile(cls, data: Json, *, placed_at: datetime) -> Profile:
-        lines = tuple(Line(**line) for line in data["lines"])
+        lines = tuple(_line(line) for line in data["lines"])
         return Profile(
             title=_title(lines),
             value=Money(amount=data["total"], currency=data["currency"]),
@@ -210,6 +212,14 @@ class FulfilOrder(OrderKind):
         values = {"delivery": delivery_of(data), "tax": tax_of(data)} if isinstance(currency, str) else {}
         return {name: (value, currency) for name, value in values.items() if value}
 
+    def describe_result(cls, step: str, result: Json) -> Sequence[str]:
+        if step != fulfilment.RESERVATION:
+            return ()
+        numbers = numbers_of(result)
+        return [
+            f"{sku}: {numbers_in_words(edition, locale=Locale('en'))}" for sku, edition in numbers.items()
+        ]
+
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:
         skus = {line["sku"] for draft in drafts for line in draft.data["lines"]}
@@ -229,6 +239,10 @@ def mismatch(data: Json, currencies: Mapping[str, str]) -> str | None:
         if currency != data["currency"]:
             return f"the product {line['sku']!a} is sold in {currency}, not in {data['currency']}."
     return None
+
+
+def _line(line: Json) -> Line:
+    return Line(**{name: line[name] for name in ("sku", "title", "quantity", "unit_price")})
 
 
 def _title(lines: Sequence[Line]) -> str:

@@ -1,6 +1,7 @@
 """`manage.py load_demo`: loads once, keeps its secrets, and changes nothing the second time."""
 
 import io
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,18 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
     assert (row.user.username, row.scopes) == ("api-demo", ["read", "orders", "priority"])
     assert not row.user.has_usable_password()
     assert token not in output
+
+
+def test_the_warehouse_gets_its_first_stock_of_every_numbered_edition_and_of_nothing_else(
+    var_dir: Path,
+) -> None:
+    load()
+    sizes = dict(Product.objects.filter(edition="signed").values_list("sku", "edition_size"))
+    stock = json.loads((var_dir / "sandbox-stock.json").read_text())
+    assert {sku: item["of"] for sku, item in stock.items()} == sizes
+    few = {sku: (item["left"], item["of"]) for sku, item in stock.items() if item["left"] <= 5}
+    assert few == {"winter-atlas-60x80-signed": (3, 25), "signal-fires-60x80-signed": (0, 10)}
+    assert not Product.objects.filter(edition="open", edition_size__isnull=False).exists()
 
 
 def test_outside_debug_it_loads_nothing_and_says_what_to_do(

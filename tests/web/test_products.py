@@ -28,6 +28,9 @@ def test_a_product_has_the_documented_form(anybody: APIClient) -> None:
                 "edition": "open",
                 "price": {"amount": 3900, "currency": "EUR"},
                 "is_orderable": True,
+                "availability": "in_stock",
+                "stock": None,
+                "edition_size": None,
             }
         ],
         "links": {"self": "/api/v1/products/tidal-lines"},

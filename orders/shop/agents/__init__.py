@@ -12,13 +12,18 @@ from orders.shop.tracking import read_tracking_url
 from sasweb.environment import next_port
 
 
+def make_warehouse(environment: Environment) -> Warehouse:
+    """Makes the agent of the warehouse, which is the sandbox's unless the environment says otherwise."""
+    return Warehouse(environment.url("WAREHOUSE_URL", f"http://{_sandbox(environment)}/warehouse"))
+
+
 def agents(environment: Environment) -> Sequence[Agent]:
     """Makes the shop's agents. Their services are the sandbox's unless the environment says otherwise."""
     from orders.shop.enclosing import Encloser, look_up  # noqa: PLC0415 - one agent can be tested without Django
 
-    sandbox = environment.host_port("SANDBOX_BIND", "127.0.0.1:9000")
+    sandbox = _sandbox(environment)
     return [
-        Warehouse(environment.url("WAREHOUSE_URL", f"http://{sandbox}/warehouse")),
+        make_warehouse(environment),
         Payments(environment.url("PAYMENTS_URL", f"http://{sandbox}/payments")),
         Carrier(environment.url("CARRIER_URL", f"http://{sandbox}/carrier")),
         Mail(
@@ -27,3 +32,7 @@ def agents(environment: Environment) -> Sequence[Agent]:
             encloser=Encloser(look_up, tracking_url=read_tracking_url(environment)),
         ),
     ]
+
+
+def _sandbox(environment: Environment) -> str:
+    return environment.host_port("SANDBOX_BIND", "127.0.0.1:9000")

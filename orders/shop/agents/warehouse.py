@@ -1,5 +1,7 @@
-"""The warehouse: reserves an order's stock, and releases it."""
+"""The warehouse: reserves an order's stock, and releases it; and it says how many are left of what it counts."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from orders.agents.answers import decline_if
@@ -7,9 +9,20 @@ from orders.agents.listing import list_effects
 from orders.agents.rehearsing import rehearse
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import EffectPage, Finding, Json, Request
-from orders.engine.errors import Refused
+from orders.engine.errors import Refused, Unresolved
 from orders.engine.rehearsals import Rehearsal
 from orders.shop.agents.codes import SOLD_OUT
+
+MOST_LEFT = 2**31 - 1
+"""A warehouse that has more of something has as good as this many."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StockPage:
+    """How many are `left` of some products, by SKU. `following` is the cursor for those behind them; "" if none are."""
+
+    left: Mapping[str, int]
+    following: str
 
 
 class Warehouse:
@@ -52,6 +65,29 @@ class Warehouse:
         """Lists a page of the warehouse's effects since then."""
         return await list_effects(self._remote, since=since, after=after)
 
+    async def list_stock(self, *, after: str) -> StockPage:
+        """Asks for one page of what is left of the products that the warehouse counts. Raises a `Fault` if that fails,
+        `Unresolved` if the answer is not a page."""
+        answer = await self._remote.get("stock", after=after)
+        items, following = answer.get("stock"), answer.get("next")
+        try:
+            if not isinstance(items, list) or not isinstance(following, str | None):
+                raise TypeError("no list of stock, or a next that is not a text")
+            left = dict(map(_left, items))
+        except (KeyError, TypeError, ValueError) as error:
+            raise Unresolved("bad_answer", f"the answer is not a page of stock: {error}") from error
+        return StockPage(left=left, following=following or "")
+
     async def close(self) -> None:
         """Closes the connections."""
         await self._remote.close()
+
+
+def _left(item: Mapping[str, object]) -> tuple[str, int]:
+    """A product and how many are left. Raises `KeyError`, `TypeError` or `ValueError` if it is none."""
+    sku, number = item["sku"], item["left"]
+    if not isinstance(sku, str) or not isinstance(number, int) or isinstance(number, bool):
+        raise TypeError("a sku is not a text, or what is left of it is no whole number")
+    if number < 0 or "\x00" in sku:
+        raise ValueError("less than nothing is left, or a sku cannot be stored")
+    return sku, min(number, MOST_LEFT)

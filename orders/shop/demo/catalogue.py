@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from orders.shop.demo.editions import edition_size
 from orders.shop.demo.posters import POSTERS, Poster
 from orders.shop.models import Product
 
@@ -13,7 +14,7 @@ OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)
 """When the first poster was added to the catalogue; the others followed one a day."""
 UPDATED_FIELDS = (
     *("title", "artist", "price", "currency", "size", "edition"),
-    *("description", "design", "variant_of", "rank"),
+    *("description", "design", "variant_of", "rank", "edition_size"),
 )
 """The fields that loading again brings up to date. Whether a product is listed is left to the shop."""
 
@@ -93,4 +94,5 @@ def _product(poster: Poster, offer: Offer) -> Product:
         variant_of_id=None if offer == SHOWN else poster.sku,
         size=offer.size,
         edition=offer.edition,
+        edition_size=edition_size(poster.sku, offer.size) if offer.edition == "signed" else None,
     )

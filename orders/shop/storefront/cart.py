@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from orders.fields.money import Money
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop.catalogue import LineProduct
+from orders.shop.refusal_words import explain_shortage
 
 KEY = "cart"
 MOST_OF_ONE = 99
@@ -32,6 +33,21 @@ class CartLine:
         return self.sold is None or not self.sold.is_listed
 
     @property
+    def title(self) -> str:
+        """What it is, in one size and edition."""
+        return self.sku if self.sold is None else self.sold.offer.title
+
+    @property
+    def left(self) -> int | None:
+        """How many the warehouse has; None if nobody knows, or if it is gone."""
+        return None if self.sold is None or self.is_gone else self.sold.offer.left
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there are fewer than the cart has."""
+        return self.left is not None and self.quantity > self.left
+
+    @property
     def price(self) -> Money | None:
         """What the whole line costs; None if it is gone."""
         if self.sold is None or self.is_gone:
@@ -51,6 +67,17 @@ class Cart:
     def has_gone(self) -> bool:
         """Whether something in it is no longer for sale."""
         return any(line.is_gone for line in self.lines)
+
+    @property
+    def has_short(self) -> bool:
+        """Whether there are fewer of something than it has."""
+        return any(line.is_short for line in self.lines)
+
+    @property
+    def shortages(self) -> Sequence[str]:
+        """What it has more of than there is, and how many there are: a sentence for each."""
+        left = [{"sku": line.sku, "left": line.left} for line in self.lines if line.is_short]
+        return explain_shortage({"lines": left}, self.lines)
 
     @property
     def count(self) -> int:

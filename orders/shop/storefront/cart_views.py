@@ -40,6 +40,8 @@ def add(request: HttpRequest) -> HttpResponse:
     sold = _for_sale(form)
     if sold is None:
         messages.error(request, _("This print is no longer for sale."))
+    elif sold.offer.is_sold_out:
+        messages.error(request, _("“{title}” has sold out.").format(title=sold.offer.title))
     elif form.errors:
         messages.error(request, str(form.errors["quantity"][0]))
     else:

@@ -61,6 +61,9 @@ def check_out(request: HttpRequest) -> HttpResponse:
     if content.has_gone:
         messages.warning(request, _("Something in your cart is no longer for sale. Remove it to continue."))
         return redirect("shop:cart")
+    if content.has_short:
+        messages.warning(request, " ".join(content.shortages))
+        return redirect("shop:cart")
     return _show(request, content, CheckoutForm(initial=_initial(request) | {"payment_method": "card_ok"}))
 
 
@@ -115,6 +118,8 @@ def _refuse(request: HttpRequest, form: CheckoutForm, error: IntakePausedError) 
 def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpResponse:
     if content.has_gone:
         form.add_error(None, _("Something in your cart is no longer for sale. Remove it to continue."))
+    elif content.has_short:
+        form.add_error(None, " ".join([*content.shortages, _("Change your cart to continue.")]))
     elif unseen := _unseen(content, form):
         form.add_error(None, unseen)
     if not form.is_valid():

@@ -10,10 +10,18 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from orders.shop.availability import Availability
 from orders.shop.catalogue import Offer, PosterView
 
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 """So that no text of a product can end the block."""
+
+AVAILABILITIES: Mapping[Availability, str] = {
+    Availability.IN_STOCK: "InStock",
+    Availability.FEW_LEFT: "LimitedAvailability",
+    Availability.SOLD_OUT: "SoldOut",
+    Availability.NOT_FOR_SALE: "OutOfStock",
+}
 
 
 def product_block(poster: PosterView, *, url: str, picture: str) -> SafeString:
@@ -37,7 +45,6 @@ def _product(poster: PosterView, *, url: str, picture: str) -> Mapping[str, Any]
 
 
 def _offer(offer: Offer, *, url: str) -> Mapping[str, Any]:
-    availability = "InStock" if offer.is_orderable else "OutOfStock"
     return {
         "@type": "Offer",
         "sku": offer.sku,
@@ -45,6 +52,6 @@ def _offer(offer: Offer, *, url: str) -> Mapping[str, Any]:
         "url": f"{url}?choice={offer.sku}",
         "price": offer.price.figures,
         "priceCurrency": offer.price.currency,
-        "availability": f"https://schema.org/{availability}",
+        "availability": f"https://schema.org/{AVAILABILITIES[offer.availability]}",
         "itemCondition": "https://schema.org/NewCondition",
     }

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 from orders.access.public_urls import public_url
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop import nearest, posters
+from orders.shop.catalogue import Offer, PosterView
 from orders.shop.storefront import cart, catalogue_query, linked_data
 
 NEAREST = 8
@@ -78,7 +79,6 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         if poster_sku is None:
             raise Http404
         return redirect(f"{reverse('shop:poster', args=[poster_sku])}?choice={sku}")
-    selected_offer = next((offer for offer in poster.offers if offer.sku == request.GET.get("choice")), None)
     editions = dict.fromkeys(offer.edition for offer in poster.offers)
     page = public_url("shop:poster", poster.sku)
     picture = f"{public_url('shop:picture-png', poster.sku)}?v={posters.fingerprint(poster.design)}"
@@ -86,7 +86,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         "poster": poster,
         "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
-        "selected_offer": selected_offer or next(offer for offer in poster.offers if offer.sku == poster.sku),
+        "selected_offer": _selected(poster, request.GET.get("choice")),
         "most": cart.MOST_OF_ONE,
         "beside": catalogue_selectors.beside(poster, count=4),
         "canonical": page,
@@ -95,6 +95,13 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         "linked_data": linked_data.product_block(poster, url=page, picture=picture),
     }
     return render(request, "storefront/poster.html", context)
+
+
+def _selected(poster: PosterView, choice: str | None) -> Offer:
+    """The chosen offer, or else the one that the catalogue shows, or the cheapest: the first that is not sold out."""
+    chosen = [offer for sku in (choice, poster.sku) for offer in poster.offers if offer.sku == sku]
+    offers = [*chosen, *poster.offers]
+    return next((offer for offer in offers if not offer.is_sold_out), offers[0])
 
 
 @login_not_required

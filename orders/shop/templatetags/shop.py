@@ -9,6 +9,10 @@
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
 {% arrival tracked progress as days %}       the days on which the order should arrive; empty where that is not known
 {% delivery_terms as terms %}               what delivery costs and how long it takes, by country; empty if it is free
+{{ offer|stock_words }}                     "Only 3 left"; empty if nothing is said
+{{ 3|only_left }}                           "Only 3 left"
+{% edition_numbers tracked as numbers %}    pairs: the title of each numbered line, and "No. 12 of 100"; empty before
+                                            the warehouse has given the numbers
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
 """
 
@@ -31,9 +35,13 @@ from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop import catalogue, posters, pricing
+from orders.shop import stock_words as stock_words_of
+from orders.shop.catalogue import Offer
 from orders.shop.delivery_words import TermsRow, arrives, terms_rows
 from orders.shop.description import ship_to
+from orders.shop.editions import is_numbered, numbered_lines, numbers_of
 from orders.shop.estimates import estimate
+from orders.shop.fulfilment import RESERVATION
 from orders.shop.storefront.checkout_form import METHODS
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 from orders.wording.customers.progress import Progress
@@ -100,6 +108,26 @@ def arrival(tracked: TrackedOrder, present: Progress) -> str:
 def delivery_terms() -> Sequence[TermsRow]:
     """What delivery costs and how long it takes, by country; empty if it is free everywhere."""
     return terms_rows(pricing.tariff())
+
+
+def edition_numbers(tracked: TrackedOrder) -> Sequence[tuple[str, str]]:
+    """The numbers of an order's prints, once the warehouse has given them. No statement for an order without any."""
+    if not is_numbered(tracked.data):
+        return []
+    numbers = numbers_of(tracked_orders.result_of(tracked.order, RESERVATION))
+    return numbered_lines(tracked.order.lines, numbers, locale=reader_locale())
+
+
+@register.filter
+def stock_words(offer: Offer) -> str:
+    """What is said of what is left of an offer."""
+    return stock_words_of.words_of(offer)
+
+
+@register.filter
+def only_left(left: int) -> str:
+    """That only so many are left."""
+    return stock_words_of.only_left(left)
 
 
 @register.simple_tag

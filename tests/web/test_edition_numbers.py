@@ -1,0 +1,84 @@
+"""The numbers of numbered prints: on the order's page, in the confirmation and in the console, once the warehouse has
+given them."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from orders.models import Order, OrderLine, OrderProcess, StepState
+from orders.shop.enclosing import look_up
+from orders.shop.letters import compose_confirmation, read_sender
+from tests.agents.calls import forward
+from tests.support.factories import ago
+from tests.support.finished_orders import archive
+from tests.web.conftest import Desk
+from tests.web.shopping import STEPS, done, guest_page, shop_order
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
+SIGNED = {"sku": "atlas-signed", "title": "Atlas, signed", "quantity": 2, "unit_price": 100, "edition": 100}
+PLAIN = {"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900}
+RESERVED = {
+    "reservation": "rsv_1",
+    "editions": [{"sku": "atlas-signed", "numbers": [12, 13], "of": 100}],
+}
+NUMBERS = "Nos. 12 and 13 of 100"
+
+
+def numbered_order(steps: Any, **process: Any) -> OrderProcess:
+    """An order of two numbered prints, and of others, of which the warehouse has given the numbers."""
+    order = shop_order(steps, **process)
+    stored = Order.objects.get(pk=order.order_id)
+    stored.data = {**stored.data, "lines": [PLAIN, SIGNED]}
+    stored.save()
+    OrderLine.objects.create(
+        order=stored, sku="atlas-signed", title="Atlas, signed", quantity=2, unit_price=100
+    )
+    StepState.objects.filter(process=order, name="reserve-stock").update(result=RESERVED)
+    return order
+
+
+def text_of(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html))
+
+
+@pytest.mark.parametrize("part", ["", "progress/"])
+def test_the_page_and_its_live_updates_have_the_numbers(client: Client, part: str) -> None:
+    order = numbered_order(done("reserve-stock"))
+    text = text_of(client.get(guest_page(order) + part).content.decode())
+    assert f"Atlas, signed {NUMBERS}" in text
+
+
+@pytest.mark.parametrize("state", ["running", "compensated"])
+def test_there_are_no_numbers_before_the_reservation_and_after_its_release(
+    client: Client, state: str
+) -> None:
+    order = numbered_order({"reserve-stock": {"state": state}})
+    assert "of 100" not in text_of(client.get(guest_page(order)).content.decode())
+
+
+def test_an_archived_order_keeps_its_numbers(client: Client) -> None:
+    order = numbered_order(done(*STEPS), process_state="processed", started_at=ago(2), finished_at=ago(1))
+    archive(order.order_id)
+    assert NUMBERS in text_of(client.get(guest_page(order)).content.decode())
+
+
+def confirmation(order: OrderProcess, **changes: Any) -> str:
+    request = forward("send-confirmation", lines=[PLAIN, SIGNED], **changes)
+    request = type(request)(**{**vars(request), "order_id": order.order_id})
+    email = compose_confirmation(
+        request, sender=read_sender("Shop <orders@shop.example>"), enclosures=look_up(request)
+    )
+    return re.sub(r"=\n", "", email.content.decode())
+
+
+def test_the_confirmation_has_the_numbers(client: Client) -> None:
+    order = numbered_order(done(*STEPS[:-1]))
+    assert f"Atlas, signed: {NUMBERS}" in confirmation(order)
+
+
+def test_the_console_has_the_numbers(desk: Desk) -> None:
+    order = numbered_order(done("reserve-stock"))
+    text = desk("viewer").get(f"/console/orders/{order.order_id}/").content.decode()
+    assert f"<p>atlas-signed: {NUMBERS}</p>" in text

@@ -1,0 +1,204 @@
+"""What is left of a product, on the wall, its page, in the cart and at the checkout; and that an old reading says
+nothing and stops nobody."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from orders.models import Order, SubmissionKey
+from orders.shop.demo.catalogue import load_catalogue
+from orders.shop.models import Product
+from orders.shop.stock import save
+from tests.web.helpers import run_submission
+from tests.web.shopping import FORM
+
+LINES, LARGE, SIGNED = "tidal-lines", "tidal-lines-60x80", "tidal-lines-60x80-signed"
+
+
+@pytest.fixture(autouse=True)
+def shop(db: None) -> None:
+    """The demonstration catalogue, with one numbered edition."""
+    load_catalogue()
+    Product.objects.filter(edition="signed").update(edition_size=None)
+    Product.objects.filter(sku=SIGNED).update(edition_size=100)
+
+
+def grow_old() -> None:
+    """What was read is now too old to count."""
+    Product.objects.filter(stock__isnull=False).update(stock_read_at=timezone.now() - timedelta(minutes=16))
+
+
+def text_of(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html))
+
+
+def page(client: Client, url: str) -> str:
+    return text_of(client.get(url, follow=True).content.decode())
+
+
+def choices(client: Client, query: str = "") -> dict[str, tuple[str, bool, bool]]:
+    """Of each offer on the poster's page: what is said of what is left, whether it is chosen, and whether it can be."""
+    html = client.get(f"/posters/{LINES}/{query}").content.decode()
+    labels = re.findall(r'<label class="choice">.*?</label>', html, re.DOTALL)
+    found = {}
+    for label in labels:
+        (sku,) = re.findall(r'value="([^"]+)"', label)
+        said = re.findall(r'<span class="choice__stock">([^<]*)</span>', label)
+        attributes = label.partition("<input")[2].partition(">")[0]
+        found[sku] = (said[0] if said else "", "checked" in attributes, "disabled" not in attributes)
+    return found
+
+
+def sell_out() -> None:
+    save(dict.fromkeys(Product.objects.filter(sku__startswith=LINES).values_list("sku", flat=True), 0))
+
+
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [(0, "Sold out"), (1, "Only 1 left"), (5, "Only 5 left"), (6, ""), (900, "")],
+)
+def test_a_size_says_what_is_left_when_it_is_little(client: Client, left: int, words: str) -> None:
+    save({LARGE: left})
+    assert choices(client)[LARGE] == (words, False, left > 0)
+    grow_old()
+    assert choices(client)[LARGE] == ("", False, True)
+
+
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [(37, "Edition of 100, 37 left"), (1, "Edition of 100, 1 left"), (0, "Sold out")],
+)
+def test_a_numbered_edition_counts_down(client: Client, left: int, words: str) -> None:
+    assert choices(client)[SIGNED][0] == "Edition of 100"
+    save({SIGNED: left})
+    assert choices(client)[SIGNED][0] == words
+    grow_old()
+    assert choices(client)[SIGNED][0] == "Edition of 100"
+
+
+def test_what_is_sold_out_is_not_chosen_and_another_size_is(client: Client) -> None:
+    save({LINES: 0})
+    assert choices(client)[LINES] == ("Sold out", False, False)
+    assert [sku for sku, (_, is_chosen, _) in choices(client).items() if is_chosen] == ["tidal-lines-45x60"]
+    assert choices(client, f"?choice={LARGE}")[LARGE][1]
+    assert "Add to cart" in page(client, f"/posters/{LINES}/")
+
+
+def test_the_button_of_a_poster_that_is_sold_out_says_so(client: Client) -> None:
+    sell_out()
+    html = client.get(f"/posters/{LINES}/").content.decode()
+    assert "disabled>Sold out</button>" in html
+    assert "Add to cart" not in html
+    grow_old()
+    assert "Add to cart" in page(client, f"/posters/{LINES}/")
+
+
+def test_the_wall_marks_a_poster_only_if_all_its_offers_are_sold_out(
+    client: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    sell_out()
+    Product.objects.filter(sku=LARGE).update(stock=1)
+    assert "Sold out" not in page(client, "/")
+    Product.objects.filter(sku=LARGE).update(is_listed=False)
+    for url in ("/", "/?q=tidal", "/posters/north-swell/"):
+        assert page(client, url).count("Sold out") == 1, url
+    with django_assert_num_queries(2):
+        client.get("/")
+    grow_old()
+    assert "Sold out" not in page(client, "/")
+
+
+def put_in(client: Client, sku: str, quantity: int) -> str:
+    return text_of(
+        client.post("/cart/add/", {"sku": sku, "quantity": quantity}, follow=True).content.decode()
+    )
+
+
+def test_the_cart_says_at_the_line_that_there_are_fewer_and_changes_it_with_one_tap(client: Client) -> None:
+    save({LARGE: 3})
+    assert "Only 3 left" not in put_in(client, LARGE, 3)
+    said = put_in(client, LARGE, 1)
+    assert "Only 3 left" in said
+    assert "Change to 3" in said
+    assert "Go to checkout" not in said
+    client.post("/cart/change/", {"sku": LARGE, "quantity": 3})
+    assert "Go to checkout" in page(client, "/cart/")
+    save({LARGE: 0})
+    said = page(client, "/cart/")
+    assert "Sold out" in said
+    assert "Take it out" in said
+    grow_old()
+    assert "Go to checkout" in page(client, "/cart/")
+
+
+def test_what_is_sold_out_is_not_put_into_the_cart(client: Client) -> None:
+    save({LARGE: 0})
+    assert "“Tidal Lines, 60 × 80 cm” has sold out." in put_in(client, LARGE, 1)
+    grow_old()
+    assert "is in your cart" in put_in(client, LARGE, 1)
+
+
+def test_the_checkout_refuses_more_than_is_left_with_the_reason_before_anything_is_ordered(
+    client: Client,
+) -> None:
+    put_in(client, LARGE, 4)
+    sent = {**FORM, "seen_total": client.get("/checkout/").context["cart"].total.amount}
+    save({LARGE: 3})
+    reason = "Only 3 of “Tidal Lines, 60 × 80 cm” are left, and you ordered 4."
+    refused = client.post("/checkout/", {**sent, "key": client.session["checkout_key"]})
+    assert refused.status_code == 200
+    assert reason in text_of(refused.content.decode())
+    led_back = client.get("/checkout/", follow=True)
+    assert led_back.redirect_chain == [("/cart/", 302)]
+    assert reason in text_of(led_back.content.decode())
+    assert not SubmissionKey.objects.exists()
+    grow_old()
+    placed = client.post("/checkout/", {**sent, "key": client.session["checkout_key"]})
+    assert placed.status_code == 302
+    assert SubmissionKey.objects.count() == 1
+
+
+def test_an_order_for_a_numbered_edition_says_how_many_prints_it_has(client: Client) -> None:
+    put_in(client, SIGNED, 1)
+    put_in(client, LARGE, 1)
+    form = client.get("/checkout/").context
+    client.post("/checkout/", {**FORM, "key": form["key"], "seen_total": form["cart"].total.amount})
+    run_submission()
+    lines = {line["sku"]: line for line in Order.objects.get().data["lines"]}
+    assert lines[SIGNED]["edition"] == 100
+    assert "edition" not in lines[LARGE]
+
+
+def offers_of(client: Client) -> dict[str, tuple[str, int | None, int | None]]:
+    offers = client.get(f"/api/v1/products/{LINES}").json()["offers"]
+    return {offer["sku"]: (offer["availability"], offer["stock"], offer["edition_size"]) for offer in offers}
+
+
+def test_the_catalogue_of_the_api_says_what_is_left(client: Client) -> None:
+    save({LARGE: 3, SIGNED: 0, "tidal-lines-45x60": 80})
+    Product.objects.filter(sku="tidal-lines-45x60-signed").update(is_listed=False)
+    assert offers_of(client) == {
+        LINES: ("in_stock", None, None),
+        "tidal-lines-45x60": ("in_stock", 80, None),
+        LARGE: ("few_left", 3, None),
+        "tidal-lines-45x60-signed": ("not_for_sale", None, None),
+        SIGNED: ("sold_out", 0, 100),
+    }
+    grow_old()
+    assert offers_of(client)[LARGE] == ("in_stock", None, None)
+    assert offers_of(client)[SIGNED] == ("in_stock", None, 100)
+
+
+def test_what_search_engines_read_says_the_same(client: Client) -> None:
+    save({LARGE: 3, SIGNED: 0})
+    html = client.get(f"/posters/{LINES}/").content.decode()
+    (block,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', html, re.DOTALL)
+    said = {offer["sku"]: offer["availability"] for offer in json.loads(block)["offers"]}
+    assert said[LINES] == "https://schema.org/InStock"
+    assert said[LARGE] == "https://schema.org/LimitedAvailability"
+    assert said[SIGNED] == "https://schema.org/SoldOut"
