@@ -104,7 +104,7 @@ def _block(block: Block) -> str:
 
 
 def _items(items: Items) -> str:
-    rows = "".join(_item(row) for row in items.rows)
+    rows = "".join([*(_item(row) for row in items.rows), *(_row_between(*row) for row in items.rows_between)])
     if items.total:
         label, total = items.total
         rows += (
@@ -113,6 +113,15 @@ def _items(items: Items) -> str:
             f'font-size:16px;font-weight:bold;white-space:nowrap;color:{_INK};">{escape(total)}</td></tr>'
         )
     return _table(rows, "margin:8px 0 0;")
+
+
+def _row_between(label: str, amount: str) -> str:
+    cell = f"padding:12px 0 0;{_SANS}font-size:14px;line-height:21px;color:{_QUIET};"
+    right = f"{cell}padding-left:12px;white-space:nowrap;"
+    return (
+        f'<tr><td class="quiet" colspan="2" style="{cell}">{escape(label)}</td>'
+        f'<td class="quiet" align="right" style="{right}">{escape(amount)}</td></tr>'
+    )
 
 
 def _item(row: Item) -> str:
@@ -127,12 +136,14 @@ def _item(row: Item) -> str:
         if picture
         else ""
     )
-    quantity = (
-        f'<br><span class="quiet" style="font-size:14px;color:{_QUIET};">× {escape(row.quantity)}</span>'
+    quiet = [*([row.details] if row.details else []), f"× {row.quantity}"]
+    below = "".join(
+        f'<br><span class="quiet" style="font-size:14px;color:{_QUIET};">{escape(text)}</span>'
+        for text in quiet
     )
     span = "" if picture else ' colspan="2"'
     return (
-        f'<tr>{shown}<td class="ink line"{span} valign="top" style="{cell}">{escape(row.title)}{quantity}</td>'
+        f'<tr>{shown}<td class="ink line"{span} valign="top" style="{cell}">{escape(row.title)}{below}</td>'
         f'<td class="ink line" align="right" valign="top" style="{cell}padding-left:12px;white-space:nowrap;">'
         f"{escape(row.amount)}</td></tr>"
     )

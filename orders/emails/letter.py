@@ -42,19 +42,23 @@ class Button:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One line of an order: its title, how many, and its sum in words; empty if it has none."""
+    """One line of an order: its title, what tells it from others of that title, how many, and its sum in words. What it
+    does not have is empty."""
 
     title: str
     quantity: str
+    details: str = ""
     amount: str = ""
     picture: Picture | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """What was ordered, and what it comes to; `total` is a label and a sum, or None."""
+    """What was ordered, and what it comes to: `total` is a label and a sum, or None. `rows_between` are what else it
+    consists of, as labels and sums that stand before it."""
 
     rows: Sequence[Item]
+    rows_between: Sequence[tuple[str, str]] = ()
     total: tuple[str, str] | None = None
 
 
@@ -118,16 +122,19 @@ def _text(block: Block) -> str:
             return text
         case Button(text, url):
             return f"{text}:\n\n{url}"
-        case Items(rows=rows, total=total):
-            lines = [f"  {_item(row)}" for row in rows]
-            return "\n".join([*lines, *([f"  {total[0]}: {total[1]}"] if total else [])])
+        case Items(rows=rows, rows_between=rows_between, total=total):
+            sums = [*rows_between, *([total] if total else [])]
+            return "\n".join(
+                [*(_item(row) for row in rows), *(f"  {label}: {amount}" for label, amount in sums)]
+            )
         case Facts(rows):
             return "\n".join(f"{label}:{_indented(_plain(fact))}" for label, fact in rows)
 
 
 def _item(row: Item) -> str:
-    title = f"{row.quantity} × {row.title}"
-    return f"{title}: {row.amount}" if row.amount else title
+    title = f"  {row.quantity} × {row.title}"
+    first = f"{title}: {row.amount}" if row.amount else title
+    return f"{first}\n      {row.details}" if row.details else first
 
 
 def _plain(fact: str | Link) -> str:

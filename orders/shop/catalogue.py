@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import BooleanField, Case, Count, Q, QuerySet, When
 from django.db.models.expressions import RawSQL
+from django.utils.translation import gettext as _
 
 from orders.fields.money import Money
 from orders.selectors.paging import Page, page_of
@@ -64,6 +65,19 @@ class Offer:
     edition_name: str
     price: Money
     is_orderable: bool
+
+    @property
+    def size_name(self) -> str:
+        """Its size in the active language: "30 × 40 cm"; empty if it is not known."""
+        if self.size is None:
+            return ""
+        width, height = self.size
+        return _("%(width)s × %(height)s cm") % {"width": width, "height": height}
+
+    @property
+    def format_name(self) -> str:
+        """Its size and edition: "30 × 40 cm · Open edition"."""
+        return " · ".join(part for part in (self.size_name, self.edition_name) if part)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +304,7 @@ def _money(row: Product) -> Money:
 
 def _size(text: str) -> tuple[int, int] | None:
     """A size written as "30x40"."""
-    width, _, height = text.partition("x")
+    width, _x, height = text.partition("x")
     sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
     return (sides[0], sides[1]) if len(sides) == 2 else None
 

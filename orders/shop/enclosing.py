@@ -1,5 +1,5 @@
-"""What the shop's emails have that the step's request does not say: the link to the order, the pictures, and of a
-cancelled order why, and what became of its money.
+"""What the shop's emails have that the step's request does not say: the link to the order, the size and edition of each
+poster, the pictures, and of a cancelled order why, and what became of its money.
 
 The agent has no database, so what needs one is looked up in a thread of its own. An email must never fail or wait for a
 picture: if the database does not answer in time, it has none, and says of the money what is always true.
@@ -22,8 +22,9 @@ from orders.emails import pictures
 from orders.engine.contracts import Request
 from orders.fields.locales import known_language, reader_locale
 from orders.selectors.tracked_orders import belongs_to_account, order_of_customer
+from orders.shop.catalogue import line_products
 from orders.shop.letters import Enclosures
-from orders.shop.pictures import line_pictures
+from orders.shop.pictures import line_names, line_pictures
 from orders.vocabulary import Goal
 from orders.wording.customers.progress import cancellation_sentences
 
@@ -98,11 +99,16 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, whether it is a guest's, the pictures, and what is said of a cancellation. At most three statements,
-    and nine more for a cancellation."""
-    skus = [line["sku"] for line in request.data["lines"][: pictures.MOST]]
-    drawn = line_pictures(skus, width=pictures.DRAWN)
+    """The link, whether it is a guest's, names and pictures of the posters, and what is said of a cancellation. At most
+    three statements, and nine more for a cancellation."""
+    skus = [line["sku"] for line in request.data["lines"]]
+    with translation.override(known_language(request.data.get("language"))):
+        products = line_products(skus)
+        names = line_names(products)
+    shown = {sku: products[sku] for sku in skus[: pictures.MOST] if sku in products}
+    drawn = line_pictures(shown, width=pictures.DRAWN)
     return Enclosures(
+        names=names,
         link=order_link(request.order_id),
         is_guests=not belongs_to_account(order_id=request.order_id),
         pictures=pictures.inline(drawn, order_id=request.order_id),

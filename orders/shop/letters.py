@@ -13,13 +13,13 @@ from email.utils import parseaddr
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from orders.business.lines import Line, LineName
 from orders.emails.html import as_html
 from orders.emails.letter import (
     Block,
     Button,
     Facts,
     Heading,
-    Item,
     Items,
     Letter,
     Link,
@@ -31,12 +31,12 @@ from orders.emails.letter import (
 )
 from orders.emails.mime import Message, mailbox, write
 from orders.engine.contracts import Json, Request
-from orders.fields.locales import known_language, reader_locale
+from orders.fields.locales import known_language
 from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
 from orders.shop.addresses import written_address
 from orders.shop.tracking import parcel_of
-from orders.wording.units import money
+from orders.wording.customers.ordered_items import ordered_items
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _DOT_ATOM = re.compile(rf"{_ATOM}(\.{_ATOM})*")
@@ -56,7 +56,8 @@ class Sender:
 
 @dataclass(frozen=True, kw_only=True)
 class Enclosures:
-    """What an email has beside the request's words: the link to the order, and pictures by SKU.
+    """What an email has beside the request's words: the link to the order, and by SKU what the lines are called in the
+    order's language, and their pictures.
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
@@ -65,6 +66,7 @@ class Enclosures:
 
     link: str = ""
     is_guests: bool = False
+    names: Mapping[str, LineName] = field(default_factory=dict)
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     cancellation: Sequence[str] = ()
     tracking_url: str = ""
@@ -114,7 +116,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
             Paragraph(_hello(request.data)),
             Paragraph(_("Thank you for your order. It’s with the carrier.") if sent else thanks),
             *_link(enclosures),
-            _items(request.data, enclosures.pictures),
+            _items(request.data, enclosures),
             Facts(facts),
             *_small_print(enclosures),
         ]
@@ -135,7 +137,7 @@ def compose_cancellation(request: Request, *, sender: Sender, enclosures: Enclos
             *([Paragraph(handed_over)] if _was_sent(request) else []),
             *[Paragraph(sentence) for sentence in enclosures.cancellation or [_uncertain()]],
             *_link(enclosures),
-            _items(request.data, enclosures.pictures),
+            _items(request.data, enclosures),
             Facts([(_("Order number"), spoken_number(request.order_id))]),
             *_small_print(enclosures),
         ]
@@ -177,21 +179,17 @@ def _small_print(enclosures: Enclosures) -> Sequence[Block]:
     return notes
 
 
-def _items(data: Json, pictures: Mapping[str, Picture]) -> Items:
-    rows = [
-        Item(
-            title=one_line(line["title"]),
-            quantity=str(line["quantity"]),
-            amount=_money(line["quantity"] * line["unit_price"], data["currency"]),
-            picture=pictures.get(line["sku"]),
-        )
+def _items(data: Json, enclosures: Enclosures) -> Items:
+    lines = (
+        Line(sku=line["sku"], title=line["title"], quantity=line["quantity"], unit_price=line["unit_price"])
         for line in data["lines"]
-    ]
-    return Items(rows=rows, total=(_("Total"), _money(data["total"], data["currency"])))
-
-
-def _money(amount: int, currency: str) -> str:
-    return money(Money(amount=amount, currency=currency), locale=reader_locale())
+    )
+    return ordered_items(
+        lines,
+        total=Money(amount=data["total"], currency=data["currency"]),
+        names=enclosures.names,
+        pictures=enclosures.pictures,
+    )
 
 
 def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence[Block]) -> OrderEmail:

@@ -15,6 +15,7 @@ from orders.business import (
     FieldType,
     Json,
     Line,
+    LineName,
     LinePicture,
     Money,
     OrderKind,
@@ -22,11 +23,11 @@ from orders.business import (
     Workflow,
     fewer_lines,
 )
-from orders.shop import description, fulfilment, pricing, served
+from orders.shop import catalogue, description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.models import Product
-from orders.shop.pictures import line_pictures
+from orders.shop.pictures import line_names, line_pictures
 from orders.shop.runbooks import RUNBOOKS
 from orders.shop.time_limits import present_limits, read_limits
 
@@ -147,8 +148,12 @@ class FulfilOrder(OrderKind):
         return list(products.order_by("sku").values_list("sku", flat=True)[:most])
 
     @classmethod
+    def line_names(cls, skus: Sequence[str]) -> Mapping[str, LineName]:
+        return line_names(catalogue.line_products(skus))
+
+    @classmethod
     def pictures(cls, skus: Sequence[str], *, width: int) -> Mapping[str, LinePicture]:
-        return line_pictures(skus, width=width)
+        return line_pictures(catalogue.line_products(skus), width=width)
 
     @classmethod
     def email_facts(cls, data: Json) -> Sequence[tuple[str, str]]:

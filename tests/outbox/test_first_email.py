@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from orders.fields.order_numbers import spoken_number
-from orders.models import OrderProcess
+from orders.models import Order, OrderLine, OrderProcess
 from orders.outbox import queue
 from orders.outbox.order_link_emails import IS_NEW
 from orders.services.customers import ask_for_link, place_order_as_guest
-from orders.shop.models import Product
+from orders.shop.models import Edition, Product
 from orders.shop.placing import as_order
 from orders.vocabulary import MessageKind
 from tests.support.factories import new_order
@@ -53,6 +53,28 @@ def test_it_says_what_was_ordered_once_the_order_is_inserted(box: Mailbox) -> No
     assert email["Subject"].startswith("We have your order (")
     for part in ("2 × Tidal Lines: €78.00", "Total: €78.00", "2611 Delft"):
         assert part in text_of(email)
+
+
+def test_it_names_the_size_and_edition_of_each_poster_as_the_pages_do(box: Mailbox) -> None:
+    poster = Product.objects.create(sku="tidal-lines", title="Tidal Lines", size="30x40", price=3900)
+    Product.objects.create(
+        sku="tidal-lines-60x80-signed",
+        variant_of=poster,
+        size="60x80",
+        edition=Edition.SIGNED,
+        title="Tidal Lines, 60 × 80 cm, signed",
+        price=15200,
+    )
+    stored = shop_order()
+    order = Order.objects.get(pk=stored.order_id)
+    for sku, title in (("tidal-lines-60x80-signed", "Tidal Lines, 60 × 80 cm, signed"), ("gone", "Gone")):
+        OrderLine.objects.create(order=order, sku=sku, title=title, quantity=1, unit_price=15200)
+    text = text_of(first_email(box, stored))
+    assert (
+        "  2 × Tidal Lines: €78.00\n      30 × 40 cm · Open edition\n"
+        "  1 × Tidal Lines: €152.00\n      60 × 80 cm · Signed and numbered\n"
+        "  1 × Gone: €152.00\n  Total: €78.00\n"
+    ) in text
 
 
 def test_it_does_not_say_that_we_have_an_order_which_was_cancelled_meanwhile(box: Mailbox) -> None:
