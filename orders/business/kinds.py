@@ -94,6 +94,9 @@ class OrderKind:
     notice of its own when it is cancelled (`Compensation.NOTICE`), they are not told that a second time."""
     tells_customers_of_clients: ClassVar[bool] = False
     """Whether that holds of orders that REST clients place, too. The email of such an order may be its client's own."""
+    notices_have_link: ClassVar[bool] = False
+    """Whether the notices of its workflow (`Compensation.NOTICE`) are emails that lead a guest to her order. Once she
+    has had one, she is not sent the first email with her link any more."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
     client_links: ClassVar[Mapping[str, str]] = {}

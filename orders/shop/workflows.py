@@ -67,6 +67,7 @@ class FulfilOrder(OrderKind):
     name = fulfilment.NAME
     label = "order of prints"
     is_open_to_clients = True
+    notices_have_link = True
     client_links = {"payment": "order-payment"}
     has_older_fingerprints = True
     customer_fields = (
