@@ -22,7 +22,8 @@ PUBLIC = {
         *("checkout", "find-order", "order-pay", "guest-order-pay", "order-again", "guest-order-again"),
     },
     "order": {
-        *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),
+        *("page", "progress", "seen", "cancel"),
+        *("guest-page", "guest-progress", "guest-seen", "guest-cancel", "guest-renew"),
         *("correct", "guest-correct"),
     },
     "callbacks": {"answer", "unknown"},
