@@ -21,10 +21,11 @@ from orders.access import guest_links
 from orders.emails import pictures
 from orders.engine.contracts import Request
 from orders.fields.locales import known_language, reader_locale
-from orders.selectors.tracked_orders import belongs_to_account, order_of_customer
+from orders.selectors.tracked_orders import addressee_of, order_of_customer
 from orders.shop.catalogue import line_products
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_names, line_pictures
+from orders.shop.workflows import FulfilOrder
 from orders.vocabulary import Goal
 from orders.wording.customers.progress import cancellation_sentences
 
@@ -99,18 +100,21 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, whether it is a guest's, names and pictures of the posters, and what is said of a cancellation. At most
-    three statements, and nine more for a cancellation."""
+    """The link, unless the reader cannot open it, whether it is a guest's, names and pictures of the posters, and what
+    is said of a cancellation. At most three statements, and nine more for a cancellation."""
     skus = [line["sku"] for line in request.data["lines"]]
     with translation.override(known_language(request.data.get("language"))):
         products = line_products(skus)
         names = line_names(products)
     shown = {sku: products[sku] for sku in skus[: pictures.MOST] if sku in products}
     drawn = line_pictures(shown, width=pictures.DRAWN)
+    addressee = addressee_of(request.order_id)
+    tells = FulfilOrder.tells_customers_of_clients
+    can_open = addressee is None or addressee.can_open_page(tells_customers_of_clients=tells)
     return Enclosures(
         names=names,
-        link=order_link(request.order_id),
-        is_guests=not belongs_to_account(order_id=request.order_id),
+        link=order_link(request.order_id) if can_open else "",
+        is_guests=addressee is None or addressee.is_guest,
         pictures=pictures.inline(drawn, order_id=request.order_id),
         cancellation=_cancellation(request) if request.compensates else (),
     )

@@ -56,8 +56,8 @@ class Sender:
 
 @dataclass(frozen=True, kw_only=True)
 class Enclosures:
-    """What an email has beside the request's words: the link to the order, and by SKU what the lines are called in the
-    order's language, and their pictures.
+    """What an email has beside the request's words: the link to the order, if its reader can open it, and by SKU what
+    the lines are called in the order's language, and their pictures.
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'

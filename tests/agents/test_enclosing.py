@@ -14,6 +14,7 @@ from orders.access.guest_links import read_token
 from orders.business import LineName
 from orders.emails.pictures import MOST
 from orders.engine.contracts import Request
+from orders.models import Order
 from orders.shop.agents.mail import Mail
 from orders.shop.enclosing import Encloser, look_up, order_link
 from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN
@@ -95,6 +96,27 @@ def test_what_is_enclosed_takes_at_most_three_statements(
     assert enclosures.is_guests is is_guests
     assert sorted(enclosures.pictures) == skus[1:MOST]  # the first has gone, the last is one too many
     assert {picture.width for picture in enclosures.pictures.values()} == {72}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("owner", "email", "is_told", "has_link"),
+    [
+        ("", "ada@example.org", False, True),  # a guest's
+        ("ada", "ADA@example.com", False, True),  # the account's own
+        ("ada", "work@example.org", True, True),  # she has ordered on our pages, and can sign in
+        ("client", "ada@example.org", False, False),  # a REST client's customer
+    ],
+)
+def test_an_email_leads_to_the_order_only_who_can_open_it(
+    owner: str, email: str, is_told: bool, has_link: bool
+) -> None:
+    order = shop_order(customer=customer(owner)[0] if owner else None, email=email)
+    Order.objects.update(tells_customer=is_told)
+    request = replace(forward("send-confirmation", lines=[]), order_id=order.order_id)
+    enclosures = look_up(request)
+    assert enclosures.link == (order_link(order.order_id) if has_link else "")
+    assert enclosures.is_guests is not bool(owner)
 
 
 @pytest.mark.django_db

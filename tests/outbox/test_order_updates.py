@@ -171,6 +171,18 @@ def test_an_account_is_led_to_its_own_page(box: Mailbox) -> None:
     assert f"http://testserver/orders/{order.order_id}/\n" in text_of(email)
 
 
+@pytest.mark.parametrize(("email", "is_linked"), [("Ada@example.com", True), ("hers@example.org", False)])
+def test_of_a_clients_order_only_the_email_to_the_client_itself_has_a_link(
+    box: Mailbox, monkeypatch: pytest.MonkeyPatch, email: str, is_linked: bool
+) -> None:
+    monkeypatch.setattr(FulfilOrder, "tells_customers_of_clients", True)
+    ada, _ = customer()
+    a_declined_order(customer=ada, email=email)
+    (message,) = waited(box)
+    assert message["To"] == email
+    assert ("Go to your order" in text_of(message)) == ("http" in text_of(message)) == is_linked
+
+
 def test_the_customer_of_a_rest_client_is_not_told(box: Mailbox) -> None:
     order = shop_order({PAYMENT: declined()})
     happens(order, EventKind.STEP_DECLINED, PAYMENT, 1)
