@@ -72,6 +72,7 @@ class Config:
     shop_name: str
     email_url: str
     email_from: str
+    shop_email: str
     alert_email: str
     alert_webhook_url: str
     alert_webhook_secret: tuple[bytes, ...]
@@ -98,8 +99,8 @@ class Config:
 
     @property
     def help_address(self) -> str:
-        """The email address where customers reach a person: that of the sender of emails."""
-        return parseaddr(self.email_from)[1]
+        """The email address where customers reach a person: that of `SHOP_EMAIL`, or else of the sender of emails."""
+        return parseaddr(self.shop_email or self.email_from)[1]
 
 
 def read(environment: Environment | None = None) -> Config:
@@ -142,6 +143,7 @@ def read(environment: Environment | None = None) -> Config:
         email_url=env.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
         shop_name=env.shop_name(),
         email_from=env.sender(),
+        shop_email=env.email("SHOP_EMAIL"),
         alert_email=env.email("ALERT_EMAIL"),
         alert_webhook_url=_webhook_url(env, "ALERT_WEBHOOK_URL", networks),
         alert_webhook_secret=_webhook_secrets(env, "ALERT_WEBHOOK_SECRET"),

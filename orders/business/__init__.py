@@ -11,7 +11,8 @@ Everything that the two need is here and in `orders.agents`.
 from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
 from orders.business.jobs import PeriodicJob
-from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile, SumRow
+from orders.business.kinds import Draft, OrderKind, Profile
+from orders.business.lines import Line, LineName, LinePicture, SumRow
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
 from orders.business.refusals import OrderedLine, RefusalWords
@@ -41,6 +42,7 @@ __all__ = [
     "FieldType",
     "Json",
     "Line",
+    "LineName",
     "LinePicture",
     "Money",
     "Move",

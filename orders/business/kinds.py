@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Model
 
 from orders.business.fields import Attribute, Field
+from orders.business.lines import Line, LineName, LinePicture, SumRow
 from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.reading import BadOrderError
 from orders.business.runbooks import Runbook
@@ -20,16 +21,6 @@ from orders.engine.intakes import Submission
 from orders.engine.moving import Move
 from orders.fields.money import Money
 from sasweb.environment import Environment
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A line of an order. `sku` is the code of what was ordered; `unit_price` is in minor units."""
-
-    sku: str
-    title: str
-    quantity: int = 1
-    unit_price: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,25 +37,6 @@ class Profile:
     promised_by: datetime | None = None
     lines: Sequence[Line] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinePicture:
-    """A picture of what was ordered, as a PNG, with its size in pixels."""
-
-    png: bytes
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class SumRow:
-    """What stands between an order's lines and its total, such as what its delivery costs, in the active language. What
-    `is_included` is part of the total already, as a tax is; the rest is added to the lines."""
-
-    label: str
-    amount: Money
-    is_included: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +94,9 @@ class OrderKind:
     notice of its own when it is cancelled (`Compensation.NOTICE`), they are not told that a second time."""
     tells_customers_of_clients: ClassVar[bool] = False
     """Whether that holds of orders that REST clients place, too. The email of such an order may be its client's own."""
+    notices_have_link: ClassVar[bool] = False
+    """Whether the notices of its workflow (`Compensation.NOTICE`) are emails that lead a guest to her order. Once she
+    has had one, she is not sent the first email with her link any more."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
     client_links: ClassVar[Mapping[str, str]] = {}
@@ -223,6 +198,12 @@ class OrderKind:
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
         """Returns the codes of what these words name, such as of products with them in their titles, `most` at most."""
         return [words]
+
+    @classmethod
+    def line_names(cls, skus: Sequence[str]) -> Mapping[str, LineName]:
+        """Returns what emails call what these codes name, by their codes; a line that has no name here is called by its
+        title. May look things up."""
+        return {}
 
     @classmethod
     def pictures(cls, skus: Sequence[str], *, width: int) -> Mapping[str, LinePicture]:

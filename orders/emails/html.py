@@ -134,12 +134,14 @@ def _item(row: Item) -> str:
         if picture
         else ""
     )
-    quantity = (
-        f'<br><span class="quiet" style="font-size:14px;color:{_QUIET};">× {escape(row.quantity)}</span>'
+    quiet = [*([row.details] if row.details else []), f"× {row.quantity}"]
+    below = "".join(
+        f'<br><span class="quiet" style="font-size:14px;color:{_QUIET};">{escape(text)}</span>'
+        for text in quiet
     )
     span = "" if picture else ' colspan="2"'
     return (
-        f'<tr>{shown}<td class="ink line"{span} valign="top" style="{cell}">{escape(row.title)}{quantity}</td>'
+        f'<tr>{shown}<td class="ink line"{span} valign="top" style="{cell}">{escape(row.title)}{below}</td>'
         f'<td class="ink line" align="right" valign="top" style="{cell}padding-left:12px;white-space:nowrap;">'
         f"{escape(row.amount)}</td></tr>"
     )

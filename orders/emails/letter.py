@@ -42,10 +42,12 @@ class Button:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One line of an order: its title, how many, and its sum in words; empty if it has none."""
+    """One line of an order: its title, what tells it from others of that title, how many, and its sum in words. What it
+    does not have is empty."""
 
     title: str
     quantity: str
+    details: str = ""
     amount: str = ""
     picture: Picture | None = None
 
@@ -124,15 +126,16 @@ def _text(block: Block) -> str:
         case Items(rows=rows):
             sums = [*block.added, *([block.total] if block.total else []), *block.included]
             return "\n".join(
-                [*(f"  {_item(row)}" for row in rows), *(f"  {name}: {sum_}" for name, sum_ in sums)]
+                [*(_item(row) for row in rows), *(f"  {name}: {sum_}" for name, sum_ in sums)]
             )
         case Facts(rows):
             return "\n".join(f"{label}:{_indented(_plain(fact))}" for label, fact in rows)
 
 
 def _item(row: Item) -> str:
-    title = f"{row.quantity} × {row.title}"
-    return f"{title}: {row.amount}" if row.amount else title
+    title = f"  {row.quantity} × {row.title}"
+    first = f"{title}: {row.amount}" if row.amount else title
+    return f"{first}\n      {row.details}" if row.details else first
 
 
 def _plain(fact: str | Link) -> str:

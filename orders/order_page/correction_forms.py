@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orders.business import Field, FieldType
@@ -13,6 +13,7 @@ from orders.fields import countries
 from orders.fields.address_inputs import check_address, fit_to_country, place_inputs
 from orders.fields.validators import validate_email, validate_no_web_address, validate_one_line
 from orders.selectors.customer_order import CustomerLine
+from orders.wording.customers.shortages import shortage
 
 LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
 NEEDED = _("Please fill this in.")
@@ -108,18 +109,17 @@ def _quantity(line: CustomerLine, stock: int | None) -> forms.Field:
     )
 
 
-def _shortage(line: CustomerLine, stock: int) -> str:
-    """How many are left of a product of which there are not enough."""
-    if not stock:
-        return gettext("Sold out. You ordered {ordered}.").format(ordered=line.quantity)
-    words = ngettext("{left} left. You ordered {ordered}.", "{left} left. You ordered {ordered}.", stock)
-    return words.format(left=stock, ordered=line.quantity)
-
-
 def _too_many(line: CustomerLine, stock: int) -> str:
     """What is said where more are wanted than are left: a text whose per cent signs are doubled."""
-    words = gettext("Enter at most {left} of {title}.") if stock else gettext("“{title}” has sold out.")
-    return words.format(left=stock, title=line.title).replace("%", "%%")
+    if stock:
+        words = gettext("Enter at most {left} of {title}.").format(left=stock, title=line.title)
+    else:
+        words = _shortage(line, stock)
+    return words.replace("%", "%%")
+
+
+def _shortage(line: CustomerLine, stock: int) -> str:
+    return shortage(title=line.title, left=stock, ordered=line.quantity)
 
 
 def _input(part: Field, value: str | int) -> forms.Field:

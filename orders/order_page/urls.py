@@ -10,6 +10,7 @@ app_name = "order"
 pages = [
     ("", views.show_order, "page"),
     ("progress/", views.show_progress, "progress"),
+    ("seen/", views.show_nothing, "seen"),
     ("cancel/", views.cancel, "cancel"),
     ("correct/<str:name>/", corrections.correct, "correct"),
 ]

@@ -1,5 +1,6 @@
 """The page of an order, the part of it that changes, and cancelling."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -20,7 +21,7 @@ from orders.fields.locales import reader_locale
 from orders.order_page.addresses import events_url, token_url
 from orders.order_page.corrections import offers
 from orders.order_page.folders import templates
-from orders.order_page.seeing import sees_page, sees_part
+from orders.order_page.seeing import sees_part, sees_without_scripts
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors import durations
 from orders.services import customers as customer_services
@@ -29,7 +30,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.order_lock import NoSuchOrderError
 from orders.wording.customer_updates import key_of_update, update_of
 from orders.wording.customers.charges import refund_promise
-from orders.wording.customers.progress import progress
+from orders.wording.customers.progress import Progress, progress
 from orders.wording.customers.refusals import has_nothing_left
 
 
@@ -37,7 +38,7 @@ from orders.wording.customers.refusals import has_nothing_left
 @of_an_order
 def show_order(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The whole page."""
-    return _render(request, visit, "page.html", is_seen=sees_page(request))
+    return _render(request, visit, "page.html")
 
 
 @require_safe
@@ -45,6 +46,17 @@ def show_order(request: HttpRequest, visit: Visit) -> HttpResponse:
 def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The part of the page that changes, for live updates and polling."""
     return _render(request, visit, "progress.html", is_seen=sees_part(request))
+
+
+@require_safe
+@of_an_order
+def show_nothing(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The picture with which a browser without scripts says that it shows the page."""
+    if sees_without_scripts(request):
+        _note_seen(
+            visit, progress(visit.tracked, now=visit.tracked.seen_at, locale=reader_locale(), usual=None)
+        )
+    return HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -86,6 +98,13 @@ def renew_link(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "order/old_link.html", {"is_sent": True})
 
 
+def _note_seen(visit: Visit, present: Progress) -> None:
+    tracked = visit.tracked
+    if update := update_of(present):
+        key, until = key_of_update(tracked, update), present.declined_until
+        order_updates.note_seen(tracked, update=update, key=key, waits_until=until, now=tracked.seen_at)
+
+
 def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = False) -> HttpResponse:
     """A page of an order, from its kind's own template, or else the general one. What its customer sees on it, she is
     not told by email at once."""
@@ -94,14 +113,14 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
     kind = registry.find_kind(order.workflow)
     usual, now = durations.usual_seconds(), tracked.seen_at
     present = progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow))
-    if is_seen and (update := update_of(present)):
-        key, until = key_of_update(tracked, update), present.declined_until
-        order_updates.note_seen(tracked, update=update, key=key, waits_until=until, now=now)
+    if is_seen:
+        _note_seen(visit, present)
     context: dict[str, Any] = {
         "order": order,
         "tracked": tracked,
         "now": now,
         "progress": present,
+        "tells": update_of(present) is not None,
         "progress_template": select_template(templates(order.workflow, "progress.html")),
         "cancel_until": customer_words(order.workflow).cancel_until,
         "open_fields": order.correctable_fields,

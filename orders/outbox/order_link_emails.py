@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from orders.access import guest_links
 from orders.access.public_urls import public_url
 from orders.business import registry
+from orders.business.editing import sends_notice
 from orders.emails.letter import Block, Button, Facts, Heading, Note, Paragraph
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
@@ -19,8 +20,9 @@ from orders.outbox.content import Email, email_of
 from orders.outbox.letters import letter_of, sender_name
 from orders.outbox.order_blocks import the_order
 from orders.selectors import tracked_orders
+from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
-from orders.vocabulary import ActorKind, EventKind, Goal
+from orders.vocabulary import ActorKind, EventKind, Goal, Outcome, StepStatus
 
 IS_NEW = "is_new"
 """The argument of the message that is posted together with its order."""
@@ -29,7 +31,10 @@ QUIET = timedelta(minutes=5)
 
 
 def compose(message: OutgoingMessage) -> list[Email]:
-    """The link, if a guest placed the order with this email address and was not sent it a moment ago."""
+    """The link, if a guest placed the order with this email address and was not sent it a moment ago.
+
+    The first one is not sent either if an email of the order's workflow was quicker, which has the link, too.
+    """
     assert message.order_id is not None
     guest = tracked_orders.guest_address(message.order_id)
     if guest is None or guest.email.casefold() != message.recipient.strip().casefold():
@@ -37,7 +42,12 @@ def compose(message: OutgoingMessage) -> list[Email]:
     if guest.link_mailed_at and timezone.now() - guest.link_mailed_at < QUIET:
         return []
     link = public_url("order:guest-page", guest_links.make_token(message.order_id))
-    tracked = _new_order(message)
+    is_new = bool(message.arguments.get(IS_NEW))
+    tracked = tracked_orders.order_of_guest(order_id=message.order_id) if is_new else None
+    if tracked and _has_emailed_link(tracked.order):
+        return []
+    if tracked and tracked.order.goal != Goal.COMPLETE:
+        tracked = None  # we no longer have the order
     heading = _("We have your order") if tracked else _("Here is your order")
     blocks: list[Block] = [
         Heading(heading),
@@ -58,14 +68,16 @@ def compose(message: OutgoingMessage) -> list[Email]:
     return [email_of(letter_of(subject, blocks), recipient=guest.email)]
 
 
-def _new_order(message: OutgoingMessage) -> TrackedOrder | None:
-    """The order that was just placed; None if this is a link that somebody has asked for, or the order was cancelled
-    meanwhile."""
-    assert message.order_id is not None
-    if not message.arguments.get(IS_NEW):
-        return None
-    tracked = tracked_orders.order_of_guest(order_id=message.order_id)
-    return tracked if tracked and tracked.order.goal == Goal.COMPLETE else None
+def _has_emailed_link(order: CustomerOrder) -> bool:
+    """Whether a notice of the order's workflow has brought its customer the link."""
+    kind = registry.find_kind(order.workflow)
+    if kind is None or not kind.notices_have_link:
+        return False
+    notices = sends_notice(order.workflow, order.workflow_version)
+    return any(
+        step.name in notices and (step.outcome == Outcome.DONE or step.state == StepStatus.COMPENSATED)
+        for step in order.steps
+    )
 
 
 def _order(order_id: UUID, tracked: TrackedOrder | None) -> Sequence[Block]:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from orders.access import guest_links
 from orders.access.public_urls import public_url
+from orders.business import OrderKind, registry
 from orders.business.editing import sends_notice
 from orders.business.updates import OrderUpdate
 from orders.emails.letter import Block, Button, Heading, Note, Paragraph, one_line
@@ -19,8 +20,7 @@ from orders.outbox.letters import letter_of
 from orders.outbox.order_blocks import the_order
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerOrder
-from orders.selectors.order_updates import addressee_of
-from orders.selectors.tracked_orders import TrackedOrder
+from orders.selectors.tracked_orders import Addressee, TrackedOrder, addressee_of
 from orders.vocabulary import MessageKind, MessageState, StepStatus
 from orders.wording.clock_times import exact_moment
 from orders.wording.customer_updates import key_of_update, update_of
@@ -47,10 +47,9 @@ def compose(message: OutgoingMessage) -> list[Email]:
     present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
     if update_of(present) is not update or _is_told_already(message, update, tracked):
         return []
-    token_or_id = guest_links.make_token(message.order_id) if addressee.is_guest else message.order_id
-    url = public_url("order:guest-page" if addressee.is_guest else "order:page", token_or_id)
     blocks = [
-        *_what_the_page_says(present, url),
+        *_what_the_page_says(present),
+        *_link(tracked.order, addressee),
         *the_order(tracked),
         *_small_print(present, addressee.is_guest),
     ]
@@ -80,14 +79,24 @@ def _subject(present: Progress, update: OrderUpdate, order: CustomerOrder) -> st
     return f"{headline.rstrip('.。')} ({spoken_number(order.id)})"
 
 
-def _what_the_page_says(present: Progress, url: str) -> Sequence[Block]:
+def _link(order: CustomerOrder, addressee: Addressee) -> Sequence[Block]:
+    """The link to the order; none if its reader could not open it."""
+    kind = registry.find_kind(order.workflow) or OrderKind
+    if not addressee.can_open_page(tells_customers_of_clients=kind.tells_customers_of_clients):
+        return []
+    token_or_id = guest_links.make_token(order.id) if addressee.is_guest else order.id
+    url = public_url("order:guest-page" if addressee.is_guest else "order:page", token_or_id)
+    return [Button(_("Go to your order"), url)]
+
+
+def _what_the_page_says(present: Progress) -> Sequence[Block]:
     sentences = [Paragraph(one_line(sentence)) for sentence in present.sentences]
     waits = []
     if present.declined_until:
         until = _("We’ll wait for you until {moment}. After that we’ll cancel the order.")
         moment = exact_moment(present.declined_until, locale=reader_locale())
         waits = [Paragraph(until.format(moment=moment))]
-    return [Heading(present.headline), *sentences, *waits, Button(_("Go to your order"), url)]
+    return [Heading(present.headline), *sentences, *waits]
 
 
 def _small_print(present: Progress, is_guest: bool) -> Sequence[Block]:

@@ -13,7 +13,6 @@ from uuid import UUID
 from orders.business.updates import OrderUpdate
 from orders.engine.runtime.sql import fetch
 from orders.engine.state_store.feed import advance, look
-from orders.models import Order
 from orders.vocabulary import EventKind, Goal
 
 
@@ -35,13 +34,6 @@ class Telling:
     key: str
     email: str
     language: str
-
-
-class Addressee(NamedTuple):
-    """Whose order it is: a guest's or an account's, and whether its customer is told anything."""
-
-    is_guest: bool
-    is_told: bool
 
 
 def key_of(order_id: UUID, update: OrderUpdate, occurrence: str = "") -> str:
@@ -151,9 +143,3 @@ def late_orders(workflows: Collection[str], *, now: datetime, limit: int) -> Seq
         )
         for order_id, workflow, email, language in rows
     ]
-
-
-def addressee_of(order_id: UUID) -> Addressee | None:
-    """Whose order it is; None if it is not among the stored ones, as before it is inserted and once it is archived."""
-    row = Order.objects.filter(pk=order_id).values_list("customer_id", "email", "tells_customer").first()
-    return Addressee(is_guest=row[0] is None, is_told=bool(row[2] and row[1])) if row else None

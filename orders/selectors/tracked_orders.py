@@ -75,6 +75,39 @@ class GuestAddress(NamedTuple):
     link_mailed_at: datetime | None
 
 
+class Addressee(NamedTuple):
+    """Who reads the emails about an order: a guest or an account, and whether she is told what becomes of it.
+
+    `is_reachable_in_account` is whether the account has the same email. The email of an order that a REST client has
+    placed may be its own customer's, who has no account here.
+    """
+
+    is_guest: bool
+    is_told: bool
+    is_reachable_in_account: bool
+
+    def can_open_page(self, *, tells_customers_of_clients: bool) -> bool:
+        """Whether a link leads her to the order. Of those who are told, only a kind that also tells clients' customers
+        has some who did not order on pages of ours."""
+        has_ordered_here = self.is_told and not tells_customers_of_clients
+        return self.is_guest or self.is_reachable_in_account or has_ordered_here
+
+
+def addressee_of(order_id: UUID) -> Addressee | None:
+    """Who reads the emails about an order; None if it is not among the stored ones, as before it is inserted and once
+    it is archived."""
+    fields = ("customer_id", "email", "tells_customer", "customer__email")
+    row = Order.objects.filter(pk=order_id).values_list(*fields).first()
+    if row is None:
+        return None
+    customer_id, email, tells_customer, account_email = row
+    return Addressee(
+        is_guest=customer_id is None,
+        is_told=bool(tells_customer and email),
+        is_reachable_in_account=bool(email) and email.casefold() == (account_email or "").casefold(),
+    )
+
+
 def order_of_customer(*, order_id: UUID, customer_id: int | None) -> TrackedOrder | None:
     """One of this customer's orders, wherever it is; None if there is none. At most nine statements.
 

@@ -25,12 +25,11 @@ from orders.outbox.order_update_emails import IS_REMINDER
 from orders.selectors.order_updates import (
     Place,
     Telling,
-    addressee_of,
     late_orders,
     newest_place,
     tellings_after,
 )
-from orders.selectors.tracked_orders import TrackedOrder
+from orders.selectors.tracked_orders import TrackedOrder, addressee_of
 from orders.vocabulary import MessageKind, MessageState
 
 log = structlog.get_logger()

@@ -12,6 +12,7 @@ from django.db.models import BooleanField, Case, Count, Exists, OuterRef, Q, Que
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from orders.fields.money import Money
 from orders.selectors.paging import Page, page_of
@@ -81,6 +82,19 @@ class Offer:
     def is_sold_out(self) -> bool:
         """Whether none are left, as far as is known."""
         return self.left == 0
+
+    @property
+    def size_name(self) -> str:
+        """Its size in the active language: "30 × 40 cm"; empty if it is not known."""
+        if self.size is None:
+            return ""
+        width, height = self.size
+        return _("%(width)s × %(height)s cm") % {"width": width, "height": height}
+
+    @property
+    def format_name(self) -> str:
+        """Its size and edition: "30 × 40 cm · Open edition"."""
+        return " · ".join(part for part in (self.size_name, self.edition_name) if part)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +342,7 @@ def _money(row: Product) -> Money:
 
 def _size(text: str) -> tuple[int, int] | None:
     """A size written as "30x40"."""
-    width, _, height = text.partition("x")
+    width, _x, height = text.partition("x")
     sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
     return (sides[0], sides[1]) if len(sides) == 2 else None
 

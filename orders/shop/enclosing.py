@@ -1,5 +1,5 @@
-"""What the shop's emails have that the step's request does not say: the link to the order, the pictures, the numbers of
-numbered prints, when the parcel was sent, and of a cancelled order why, and what became of its money.
+"""What the shop's emails have that the step's request does not say: the link to the order, the names, pictures and
+numbers of its posters, when the parcel was sent, and of a cancelled order why, and what became of its money.
 
 The agent has no database, so what needs one is looked up in a thread of its own. An email must never fail or wait for a
 picture: if the database does not answer in time, it has none, and says of the money what is always true.
@@ -22,12 +22,14 @@ from orders.access import guest_links
 from orders.emails import pictures
 from orders.engine.contracts import Request
 from orders.fields.locales import known_language, reader_locale
-from orders.selectors.tracked_orders import belongs_to_account, completed_at, order_of_customer, result_of
+from orders.selectors.tracked_orders import addressee_of, completed_at, order_of_customer, result_of
+from orders.shop.catalogue import line_products
 from orders.shop.editions import EditionNumbers, is_numbered, numbers_of
 from orders.shop.estimates import SHIPMENT
 from orders.shop.fulfilment import RESERVATION
 from orders.shop.letters import Enclosures
-from orders.shop.pictures import line_pictures
+from orders.shop.pictures import line_names, line_pictures
+from orders.shop.workflows import FulfilOrder
 from orders.vocabulary import Goal
 from orders.wording.customers.progress import cancellation_sentences
 
@@ -102,13 +104,22 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, whether it is a guest's, the pictures, the numbers of numbered prints, when the parcel was sent, and
-    what is said of a cancellation. At most four statements, and nine more for numbers or a cancellation."""
-    skus = [line["sku"] for line in request.data["lines"][: pictures.MOST]]
-    drawn = line_pictures(skus, width=pictures.DRAWN)
+    """The link, unless the reader cannot open it, whether it is a guest's, names, pictures and numbers of the posters,
+    when the parcel was sent, and what is said of a cancellation. At most four statements, and nine more for numbers or
+    a cancellation."""
+    skus = [line["sku"] for line in request.data["lines"]]
+    with translation.override(known_language(request.data.get("language"))):
+        products = line_products(skus)
+        names = line_names(products)
+    shown = {sku: products[sku] for sku in skus[: pictures.MOST] if sku in products}
+    drawn = line_pictures(shown, width=pictures.DRAWN)
+    addressee = addressee_of(request.order_id)
+    tells = FulfilOrder.tells_customers_of_clients
+    can_open = addressee is None or addressee.can_open_page(tells_customers_of_clients=tells)
     return Enclosures(
-        link=order_link(request.order_id),
-        is_guests=not belongs_to_account(order_id=request.order_id),
+        names=names,
+        link=order_link(request.order_id) if can_open else "",
+        is_guests=addressee is None or addressee.is_guest,
         pictures=pictures.inline(drawn, order_id=request.order_id),
         cancellation=_cancellation(request) if request.compensates else (),
         sent_at=_sent_at(request),

@@ -14,13 +14,13 @@ from email.utils import parseaddr
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from orders.business.lines import Line, LineName
 from orders.emails.html import as_html
 from orders.emails.letter import (
     Block,
     Button,
     Facts,
     Heading,
-    Item,
     Items,
     Letter,
     Link,
@@ -40,8 +40,7 @@ from orders.shop.delivery import arrival, delivery_of
 from orders.shop.delivery_words import arrives, sum_rows
 from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.tracking import parcel_of
-from orders.wording.sums import added_rows, included_rows
-from orders.wording.units import money
+from orders.wording.customers.ordered_items import ordered_items
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _DOT_ATOM = re.compile(rf"{_ATOM}(\.{_ATOM})*")
@@ -61,7 +60,8 @@ class Sender:
 
 @dataclass(frozen=True, kw_only=True)
 class Enclosures:
-    """What an email has beside the request's words: the link to the order, and pictures by SKU.
+    """What an email has beside the request's words: the link to the order, if its reader can open it, and by SKU what
+    the lines are called in the order's language, and their pictures.
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
@@ -71,6 +71,7 @@ class Enclosures:
 
     link: str = ""
     is_guests: bool = False
+    names: Mapping[str, LineName] = field(default_factory=dict)
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     cancellation: Sequence[str] = ()
     tracking_url: str = ""
@@ -124,7 +125,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
             Paragraph(_hello(request.data)),
             Paragraph(_("Thank you for your order. It’s with the carrier.") if sent else thanks),
             *_link(enclosures),
-            _items(request.data, enclosures.pictures),
+            _items(request.data, enclosures),
             Facts(facts),
             *_small_print(enclosures),
         ]
@@ -145,7 +146,7 @@ def compose_cancellation(request: Request, *, sender: Sender, enclosures: Enclos
             *([Paragraph(handed_over)] if _was_sent(request) else []),
             *[Paragraph(sentence) for sentence in enclosures.cancellation or [_uncertain()]],
             *_link(enclosures),
-            _items(request.data, enclosures.pictures),
+            _items(request.data, enclosures),
             Facts([(_("Order number"), spoken_number(request.order_id))]),
             *_small_print(enclosures),
         ]
@@ -206,27 +207,18 @@ def _small_print(enclosures: Enclosures) -> Sequence[Block]:
     return notes
 
 
-def _items(data: Json, pictures: Mapping[str, Picture]) -> Items:
-    rows = [
-        Item(
-            title=one_line(line["title"]),
-            quantity=str(line["quantity"]),
-            amount=_money(line["quantity"] * line["unit_price"], data["currency"]),
-            picture=pictures.get(line["sku"]),
-        )
+def _items(data: Json, enclosures: Enclosures) -> Items:
+    lines = (
+        Line(sku=line["sku"], title=line["title"], quantity=line["quantity"], unit_price=line["unit_price"])
         for line in data["lines"]
-    ]
-    sums, locale = sum_rows(data), reader_locale()
-    return Items(
-        rows=rows,
-        total=(_("Total"), _money(data["total"], data["currency"])),
-        added=added_rows(sums, locale=locale),
-        included=included_rows(sums, locale=locale),
     )
-
-
-def _money(amount: int, currency: str) -> str:
-    return money(Money(amount=amount, currency=currency), locale=reader_locale())
+    return ordered_items(
+        lines,
+        total=Money(amount=data["total"], currency=data["currency"]),
+        names=enclosures.names,
+        pictures=enclosures.pictures,
+        sums=sum_rows(data),
+    )
 
 
 def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence[Block]) -> OrderEmail:

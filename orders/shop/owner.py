@@ -1,7 +1,6 @@
 """Who runs the shop, for the pages that customers have a right to: shipping, returns, privacy and contact."""
 
 from dataclasses import dataclass
-from email.utils import parseaddr
 from functools import cache
 
 from sasweb.environment import Environment
@@ -20,7 +19,6 @@ class Owner:
     company: str
     address: tuple[str, ...]
     registration: str
-    email: str
     phone: str
     return_days: int
 
@@ -42,7 +40,6 @@ def read_owner(environment: Environment) -> Owner:
         company=environment.line("SHOP_COMPANY", most=LONGEST),
         address=tuple(line.strip() for line in address.split(",") if line.strip()),
         registration=environment.line("SHOP_REGISTRATION", most=LONGEST),
-        email=parseaddr(environment.email("SHOP_EMAIL", parseaddr(environment.sender())[1]))[1],
         phone=environment.line("SHOP_PHONE", most=LONGEST),
         return_days=environment.whole("SHOP_RETURN_DAYS", 14, lowest=0, highest=365),
     )

@@ -1,16 +1,24 @@
-"""The pictures of posters that emails carry."""
+"""What emails show of the posters that were ordered: their pictures, and what the pages call them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from orders.business import LinePicture
-from orders.shop import catalogue, posters
+from orders.business import LineName, LinePicture
+from orders.shop import posters
+from orders.shop.catalogue import LineProduct
 
 
-def line_pictures(skus: Sequence[str], *, width: int) -> dict[str, LinePicture]:
-    """The posters that these products show, as PNGs so many pixels wide; none of a product that has gone. One
-    statement."""
+def line_names(products: Mapping[str, LineProduct]) -> dict[str, LineName]:
+    """The title of each product's poster, with its size and edition in the language in which it was looked up."""
+    return {
+        sku: LineName(title=product.poster_title, details=product.offer.format_name)
+        for sku, product in products.items()
+    }
+
+
+def line_pictures(products: Mapping[str, LineProduct], *, width: int) -> dict[str, LinePicture]:
+    """The posters that these products show, as PNGs so many pixels wide."""
     height = round(width * posters.HEIGHT / posters.WIDTH)
     return {
         sku: LinePicture(png=posters.paint(product.design, width=width), width=width, height=height)
-        for sku, product in catalogue.line_products(skus).items()
+        for sku, product in products.items()
     }

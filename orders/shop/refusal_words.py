@@ -3,19 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orders.business import OrderedLine, RefusalWords
 from orders.shop.agents.codes import NOT_SERVED, SOLD_OUT
 from orders.shop.fulfilment import PAYMENT
+from orders.wording.customers.shortages import shortage
 
 
 def explain_shortage(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) -> Sequence[str]:
     """Says of which posters there are not enough, and how many there are. The detail may be anything."""
     stock = count_left(detail)
     return [
-        _shortage(line, stock[line.sku])
+        shortage(title=line.title, left=stock[line.sku], ordered=line.quantity)
         for line in lines
         if line.quantity > stock.get(line.sku, line.quantity)
     ]
@@ -36,17 +37,6 @@ def _stock(item: object) -> tuple[str, int] | None:
         return None
     sku, number = item.get("sku"), item.get("left")
     return (sku, max(number, 0)) if isinstance(sku, str) and isinstance(number, int) else None
-
-
-def _shortage(line: OrderedLine, number: int) -> str:
-    if not number:
-        return gettext("“{title}” has sold out.").format(title=line.title)
-    words = ngettext(
-        "Only {left} of “{title}” is left, and you ordered {ordered}.",
-        "Only {left} of “{title}” are left, and you ordered {ordered}.",
-        number,
-    )
-    return words.format(left=number, title=line.title, ordered=line.quantity)
 
 
 def explain_country(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) -> Sequence[str]:

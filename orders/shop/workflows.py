@@ -17,6 +17,7 @@ from orders.business import (
     FieldType,
     Json,
     Line,
+    LineName,
     LinePicture,
     Money,
     OrderKind,
@@ -26,13 +27,13 @@ from orders.business import (
     fewer_lines,
 )
 from orders.fields import postal_address
-from orders.shop import delivery_words, description, fulfilment, pricing, served
+from orders.shop import catalogue, delivery_words, description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.delivery import delivery_of, sum_of, summed_again, sums, tax_of
 from orders.shop.editions import numbers_in_words, numbers_of
 from orders.shop.models import Product
-from orders.shop.pictures import line_pictures
+from orders.shop.pictures import line_names, line_pictures
 from orders.shop.runbooks import RUNBOOKS
 from orders.shop.time_limits import present_limits, read_limits
 
@@ -94,6 +95,7 @@ class FulfilOrder(OrderKind):
     name = fulfilment.NAME
     label = "order of prints"
     is_open_to_clients = True
+    notices_have_link = True
     client_links = {"payment": "order-payment"}
     has_older_fingerprints = True
     customer_fields = (
@@ -187,8 +189,12 @@ class FulfilOrder(OrderKind):
         return list(products.order_by("sku").values_list("sku", flat=True)[:most])
 
     @classmethod
+    def line_names(cls, skus: Sequence[str]) -> Mapping[str, LineName]:
+        return line_names(catalogue.line_products(skus))
+
+    @classmethod
     def pictures(cls, skus: Sequence[str], *, width: int) -> Mapping[str, LinePicture]:
-        return line_pictures(skus, width=width)
+        return line_pictures(catalogue.line_products(skus), width=width)
 
     @classmethod
     def email_facts(cls, data: Json) -> Sequence[tuple[str, str]]:

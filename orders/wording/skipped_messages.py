@@ -6,7 +6,8 @@ from orders.vocabulary import MessageChannel, MessageKind
 
 REASONS: Mapping[str, str] = {
     MessageKind.ORDER_LINK: (
-        "No guest has placed this order with this email address, or the link was sent there a moment ago."
+        "No guest has placed this order with this email address, the link was sent there a moment ago, or another email"
+        " about the order has it."
     ),
     MessageKind.SIGN_UP: "An earlier email to this address has a link that is still valid.",
     MessageKind.NEW_PASSWORD: "No account that signs in with a password has this email address.",

@@ -1,6 +1,7 @@
 // Keeps the progress of an order up to date: #progress[data-events][data-version]. The stream only announces a new
 // version; the new part of the page is fetched from the page's own URL, under progress/. Without a stream it polls.
 // An order that has ended may still be refunded, so its page looks when somebody comes back to it, and now and then.
+// What [data-tells] says is emailed unless it is seen, so the part is fetched once more as soon as the page is visible.
 (() => {
   "use strict";
 
@@ -231,4 +232,5 @@
   });
   if (!hasEnded()) expectNext();
   if (!hasEnded() && !document.hidden) open();
+  if (shown().dataset.tells !== undefined && !document.hidden) refresh();
 })();

@@ -11,13 +11,15 @@ import pytest
 from django.urls import resolve
 
 from orders.access.guest_links import read_token
+from orders.business import LineName
 from orders.emails.pictures import MOST
 from orders.engine.contracts import Request
+from orders.models import Order
 from orders.shop.agents.mail import Mail
 from orders.shop.enclosing import Encloser, look_up, order_link
 from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN
 from orders.shop.letters import Enclosures
-from orders.shop.models import Product
+from orders.shop.models import Edition, Product
 from orders.vocabulary import EventKind, Reason
 from tests.agents.calls import compensate, forward, perform, reversal_of
 from tests.sandbox.process import Sandbox
@@ -97,6 +99,47 @@ def test_what_is_enclosed_takes_at_most_four_statements(
     assert enclosures.is_guests is is_guests
     assert sorted(enclosures.pictures) == skus[1:MOST]  # the first has gone, the last is one too many
     assert {picture.width for picture in enclosures.pictures.values()} == {72}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("owner", "email", "is_told", "has_link"),
+    [
+        ("", "ada@example.org", False, True),  # a guest's
+        ("ada", "ADA@example.com", False, True),  # the account's own
+        ("ada", "work@example.org", True, True),  # she has ordered on our pages, and can sign in
+        ("client", "ada@example.org", False, False),  # a REST client's customer
+    ],
+)
+def test_an_email_leads_to_the_order_only_who_can_open_it(
+    owner: str, email: str, is_told: bool, has_link: bool
+) -> None:
+    order = shop_order(customer=customer(owner)[0] if owner else None, email=email)
+    Order.objects.update(tells_customer=is_told)
+    request = replace(forward("send-confirmation", lines=[]), order_id=order.order_id)
+    enclosures = look_up(request)
+    assert enclosures.link == (order_link(order.order_id) if has_link else "")
+    assert enclosures.is_guests is not bool(owner)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("language", "details"),
+    [("en", "60 × 80 cm · Signed and numbered"), ("hu", "60 × 80 cm · Szignált és számozott")],
+)
+def test_every_line_is_called_what_the_pages_call_it_in_the_language_of_its_order(
+    language: str, details: str
+) -> None:
+    poster = Product.objects.create(sku="lines", title="Tidal Lines", price=100)
+    skus = [f"lines-{number}" for number in range(MOST + 1)]
+    for number, sku in enumerate(skus):
+        Product.objects.create(
+            sku=sku, variant_of=poster, size=f"6{number}x80", edition=Edition.SIGNED, title=sku, price=100
+        )
+    lines = [{"sku": sku, "title": sku, "quantity": 1, "unit_price": 100} for sku in [*skus, "gone"]]
+    names = look_up(forward("send-confirmation", lines=lines, language=language)).names
+    assert sorted(names) == skus  # also of those that have no picture
+    assert names[skus[0]] == LineName(title="Tidal Lines", details=details)
 
 
 @pytest.mark.django_db

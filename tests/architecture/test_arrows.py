@@ -101,6 +101,7 @@ ROOMS = {
     ),
     "orders.wording": (
         "orders.vocabulary",
+        "orders.emails",
         "orders.engine.branches",
         "orders.fields",
         "orders.selectors",

@@ -97,7 +97,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "NOT_SERVED_COUNTRIES": f"`{','.join(of_businesses['NOT_SERVED_COUNTRIES'])}`",
         "TRACKING_URL": {"": "none"}[of_businesses["TRACKING_URL"]],
         "SHOP_COMPANY": {"": "none"}[of_businesses["SHOP_COMPANY"]],
-        "SHOP_EMAIL": {"orders@localhost": "the address of `EMAIL_FROM`"}[of_businesses["SHOP_EMAIL"]],
+        "SHOP_EMAIL": {"": "the address of `EMAIL_FROM`"}[defaults.shop_email],
     }
     shown["BIND"] = f"`{defaults.bind}`, `{defaults.sandbox_bind}`"
     for row in table(README, "## Settings"):

@@ -33,7 +33,7 @@ class Shop:
     def __init__(self) -> None:
         self.version = 1
         self.changed = threading.Condition()
-        self.is_refusing = self.is_ended = self.is_moved = self.is_over = False
+        self.is_refusing = self.is_ended = self.is_moved = self.is_over = self.is_telling = False
         self.failures = 0
         self.words = self.next = ""
         self.requests: list[str] = []
@@ -41,7 +41,7 @@ class Shop:
         """Of each request for the part: whether its page was visible."""
 
     def part(self) -> str:
-        ended = " data-ended" if self.is_ended else ""
+        ended = (" data-ended" if self.is_ended else "") + (" data-tells" if self.is_telling else "")
         return (
             f'<section id="progress" data-version="{self.version}" data-events="/events/o/x/"{ended}'
             f' data-now="2026-01-01T12:00:00Z"{self.next}><h1 id="headline">Version {self.version}{self.words}</h1>'
@@ -271,6 +271,31 @@ HIDE = """isHidden => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
+
+
+HIDDEN_FROM_THE_START = "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true });"
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_a_page_that_tells_something_says_once_that_it_is_seen(
+    shop: Shop, page: Page, is_ended: bool
+) -> None:
+    shop.is_telling, shop.is_ended = True, is_ended
+    page.reload()
+    until(lambda: shop.seen == [True], what="the request of a page that is looked at")
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_a_page_in_a_background_tab_is_seen_when_its_reader_comes_to_it(
+    shop: Shop, page: Page, is_ended: bool
+) -> None:
+    shop.is_telling, shop.is_ended = True, is_ended
+    page.add_init_script(HIDDEN_FROM_THE_START)
+    page.reload()
+    page.clock.run_for(30_000)
+    assert shop.seen == []
+    page.evaluate(HIDE, False)
+    until(lambda: shop.seen == [True], what="the request of a page that is looked at")
 
 
 def test_what_changed_while_the_page_was_hidden_is_seen_when_it_is_shown(shop: Shop, page: Page) -> None:

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from orders.fields.order_numbers import spoken_number
-from orders.models import OrderProcess
+from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage
 from orders.outbox import queue
 from orders.outbox.order_link_emails import IS_NEW
 from orders.services.customers import ask_for_link, place_order_as_guest
-from orders.shop.models import Product
+from orders.shop.models import Edition, Product
 from orders.shop.placing import as_order
-from orders.vocabulary import MessageKind
+from orders.vocabulary import EventKind, MessageKind, MessageState
 from tests.support.factories import new_order
 from tests.support.mailbox import Mailbox, links, mailbox, text_of
 from tests.support.order_bodies import EMAIL
-from tests.web.shopping import shop_order
+from tests.web.shopping import STEPS, done, shop_order
 
 pytestmark = pytest.mark.django_db
 
@@ -30,10 +30,14 @@ def box(settings: Any) -> Iterator[Mailbox]:
 
 def first_email(box: Mailbox, order: OrderProcess) -> EmailMessage:
     """What is sent once an order has been inserted before its first email was."""
-    arguments = {"language": "en", IS_NEW: True}
-    queue.post(kind=MessageKind.ORDER_LINK, recipient=EMAIL, order_id=order.order_id, arguments=arguments)
+    post_first_email(order)
     (email,) = box.deliver()
     return email
+
+
+def post_first_email(order: OrderProcess) -> None:
+    arguments = {"language": "en", IS_NEW: True}
+    queue.post(kind=MessageKind.ORDER_LINK, recipient=EMAIL, order_id=order.order_id, arguments=arguments)
 
 
 def test_it_says_what_was_ordered_while_the_order_is_still_queued(box: Mailbox) -> None:
@@ -55,10 +59,62 @@ def test_it_says_what_was_ordered_once_the_order_is_inserted(box: Mailbox) -> No
         assert part in text_of(email)
 
 
+def test_it_names_the_size_and_edition_of_each_poster_as_the_pages_do(box: Mailbox) -> None:
+    poster = Product.objects.create(sku="tidal-lines", title="Tidal Lines", size="30x40", price=3900)
+    Product.objects.create(
+        sku="tidal-lines-60x80-signed",
+        variant_of=poster,
+        size="60x80",
+        edition=Edition.SIGNED,
+        title="Tidal Lines, 60 × 80 cm, signed",
+        price=15200,
+    )
+    stored = shop_order()
+    order = Order.objects.get(pk=stored.order_id)
+    for sku, title in (("tidal-lines-60x80-signed", "Tidal Lines, 60 × 80 cm, signed"), ("gone", "Gone")):
+        OrderLine.objects.create(order=order, sku=sku, title=title, quantity=1, unit_price=15200)
+    text = text_of(first_email(box, stored))
+    assert (
+        "  2 × Tidal Lines: €78.00\n      30 × 40 cm · Open edition\n"
+        "  1 × Tidal Lines: €152.00\n      60 × 80 cm · Signed and numbered\n"
+        "  1 × Gone: €152.00\n  Total: €78.00\n"
+    ) in text
+
+
 def test_it_does_not_say_that_we_have_an_order_which_was_cancelled_meanwhile(box: Mailbox) -> None:
     email = first_email(box, shop_order(goal="compensate", process_state="processing"))
     assert email["Subject"].startswith("Your order at ")
     assert "We have" not in text_of(email)
+
+
+NOTICE_SENT = (
+    done(*STEPS),
+    {"send-confirmation": "compensated"},
+    {"send-confirmation": {"state": "compensating", "outcome": "done"}},
+)
+
+
+@pytest.mark.parametrize("steps", NOTICE_SENT)
+def test_it_is_not_sent_once_the_order_has_sent_an_email_with_the_link_itself(
+    steps: dict[str, Any], box: Mailbox
+) -> None:
+    goal = "complete" if steps == done(*STEPS) else "compensate"
+    order = shop_order(steps, goal=goal, process_state="processed" if goal == "complete" else "processing")
+    post_first_email(order)
+    assert box.deliver() == []
+    message = OutgoingMessage.objects.get()
+    assert message.state == MessageState.SKIPPED
+    assert not Event.objects.filter(kind=EventKind.LINK_MAILED).exists()
+    ask_for_link(order_id=order.order_id, email=EMAIL, language="en")
+    (email,) = box.deliver()  # whoever asks for it gets it nevertheless, and at once
+    assert email["Subject"].startswith("Your order at ")
+
+
+@pytest.mark.parametrize("state", ["not_started", "running", "failed", "skipped"])
+def test_it_is_sent_while_no_other_email_has_had_the_link(state: str, box: Mailbox) -> None:
+    steps = done(*STEPS[:-1]) | {STEPS[-1]: state}
+    email = first_email(box, shop_order(steps, process_state="processing"))
+    assert email["Subject"].startswith("We have your order (")
 
 
 def test_a_link_that_is_asked_for_only_leads_to_the_order(box: Mailbox) -> None:

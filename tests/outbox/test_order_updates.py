@@ -1,5 +1,6 @@
 """Customers are told by email what becomes of their orders: once, in the page's words, and not what they have seen."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from email.message import EmailMessage
@@ -90,6 +91,11 @@ def waited(box: Mailbox) -> list[EmailMessage]:
     return box.deliver()
 
 
+def sees(order: OrderProcess) -> None:
+    """The customer sees the order's page in a browser without scripts."""
+    assert Client().get(f"{guest_page(order)}seen/").status_code == 204
+
+
 def time_passes(order: OrderProcess, *, minutes: int) -> None:
     """Moves what is to happen this much nearer."""
     time = timedelta(minutes=minutes)
@@ -165,6 +171,18 @@ def test_an_account_is_led_to_its_own_page(box: Mailbox) -> None:
     assert f"http://testserver/orders/{order.order_id}/\n" in text_of(email)
 
 
+@pytest.mark.parametrize(("email", "is_linked"), [("Ada@example.com", True), ("hers@example.org", False)])
+def test_of_a_clients_order_only_the_email_to_the_client_itself_has_a_link(
+    box: Mailbox, monkeypatch: pytest.MonkeyPatch, email: str, is_linked: bool
+) -> None:
+    monkeypatch.setattr(FulfilOrder, "tells_customers_of_clients", True)
+    ada, _ = customer()
+    a_declined_order(customer=ada, email=email)
+    (message,) = waited(box)
+    assert message["To"] == email
+    assert ("Go to your order" in text_of(message)) == ("http" in text_of(message)) == is_linked
+
+
 def test_the_customer_of_a_rest_client_is_not_told(box: Mailbox) -> None:
     order = shop_order({PAYMENT: declined()})
     happens(order, EventKind.STEP_DECLINED, PAYMENT, 1)
@@ -222,20 +240,37 @@ def test_a_cancellation_is_told_unless_the_workflow_has_sent_its_notice(box: Mai
     assert arrived[0]["Subject"].startswith("Your order was cancelled (")
 
 
-@pytest.mark.parametrize("page", ["", "progress/"])
-def test_what_she_sees_on_the_page_is_not_emailed_as_well(box: Mailbox, page: str) -> None:
+@pytest.mark.parametrize(
+    ("page", "headers", "status"), [("seen/", {}, 204), ("progress/", {"Page-Visible": "yes"}, 200)]
+)
+def test_what_she_sees_on_the_page_is_not_emailed_as_well(
+    box: Mailbox, page: str, headers: dict[str, str], status: int
+) -> None:
     order = a_stopped_order()
     post_updates()
-    visitor = Client(headers={"Page-Visible": "yes"} if page else {})
-    assert visitor.get(f"{guest_page(order)}{page}").status_code == 200
+    assert Client(headers=headers).get(f"{guest_page(order)}{page}").status_code == status
     assert skipped() == [("skipped", "Its customer has seen it on the order’s page.")]
     assert waited(box) == []
+
+
+def test_a_browser_without_scripts_says_that_it_shows_the_page_where_there_is_something_to_tell(
+    box: Mailbox,
+) -> None:
+    order = a_stopped_order()
+    page = Client().get(guest_page(order)).content.decode()
+    picture = re.search(r'<noscript>\s*<img src="([^"]+)" alt="" width="1" height="1">\s*</noscript>', page)
+    assert picture is not None and " data-tells" in page
+    post_updates()
+    assert len(waited(box)) == 1, "the page alone has not been seen"
+    assert Client().get(picture[1]).status_code == 204
+    quiet = Client().get(guest_page(an_order())).content.decode()
+    assert "seen/" not in quiet and "data-tells" not in quiet
 
 
 def test_a_page_that_is_quicker_than_the_reader_counts_too(box: Mailbox) -> None:
     for order in (a_stopped_order(), a_late_order()):
         for _ in range(2):
-            Client().get(guest_page(order))
+            sees(order)
     assert OutgoingMessage.objects.count() == 2
     assert waited(box) == []
 
@@ -247,23 +282,23 @@ def test_she_is_reminded_halfway_of_what_still_waits_for_her_though_she_has_seen
     order = a_declined_order()  # which waits for an hour
     if not is_page_quicker:
         post_updates()
-    Client().get(guest_page(order))
+    sees(order)
     assert waited(box) == []
     time_passes(order, minutes=20)
-    Client().get(guest_page(order))  # which puts it off no further
+    sees(order)  # which puts it off no further
     assert waited(box) == []
     time_passes(order, minutes=10)
     (email,) = waited(box)
     assert email["Subject"].startswith("Your card was declined (")
     assert "We’ll wait for you until" in text_of(email)
-    Client().get(guest_page(order))
+    sees(order)
     time_passes(order, minutes=20)
     assert waited(box) == []
 
 
 def test_she_is_not_reminded_of_what_she_has_resolved(box: Mailbox) -> None:
     order = a_declined_order()
-    Client().get(guest_page(order))
+    sees(order)
     StepState.objects.filter(process=order, name=PAYMENT).update(
         state="not_started", error=None, not_before=None
     )
@@ -277,11 +312,11 @@ def test_a_second_decline_is_told_once_though_she_was_to_be_reminded_of_the_firs
     box: Mailbox, sees_second: bool
 ) -> None:
     order = a_declined_order()
-    Client().get(guest_page(order))
+    sees(order)
     StepState.objects.filter(process=order, name=PAYMENT).update(attempt=2, answered=2)
     happens(order, EventKind.STEP_DECLINED, PAYMENT, 2)
     if sees_second:
-        Client().get(guest_page(order))
+        sees(order)
     at_once = waited(box)
     time_passes(order, minutes=40)
     assert (len(at_once), len(waited(box))) == ((0, 1) if sees_second else (1, 0))
@@ -292,7 +327,7 @@ def test_a_reminder_that_the_page_has_posted_is_in_the_language_of_its_order(box
     purchase = Order.objects.get(pk=order.order_id)
     purchase.data = {**purchase.data, "language": "hu"}
     purchase.save(update_fields=["data"])
-    Client().get(guest_page(order))
+    sees(order)
     time_passes(order, minutes=30)
     (email,) = waited(box)
     html = email.get_body(("html",))
@@ -302,7 +337,7 @@ def test_a_reminder_that_the_page_has_posted_is_in_the_language_of_its_order(box
 def test_what_waits_for_her_no_longer_is_skipped_when_seen(box: Mailbox) -> None:
     order = an_order({PAYMENT: declined(not_before=ago(1))})
     happens(order, EventKind.STEP_DECLINED, PAYMENT, 1)
-    Client().get(guest_page(order))
+    sees(order)
     assert skipped() == [("skipped", "Its customer has seen it on the order’s page.")]
 
 
@@ -310,17 +345,18 @@ def test_nobody_is_reminded_of_what_a_kind_does_not_tell(
     box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FulfilOrder, "updates", {OrderUpdate.STOPPED})
-    Client().get(guest_page(a_declined_order()))
+    sees(a_declined_order())
     assert OutgoingMessage.objects.count() == 0
 
 
 @pytest.mark.parametrize(
     ("method", "page", "headers"),
     [
+        ("get", "", {}),
         ("get", "progress/", {}),
-        ("head", "", {}),
+        ("head", "seen/", {}),
         ("head", "progress/", {"Page-Visible": "yes"}),
-        ("get", "", {"Sec-Purpose": "prefetch;prerender"}),
+        ("get", "seen/", {"Sec-Purpose": "prefetch;prerender"}),
         ("get", "progress/", {"Page-Visible": "yes", "Sec-Purpose": "prefetch"}),
     ],
 )
@@ -335,7 +371,7 @@ def test_a_hidden_tab_and_a_prefetch_have_not_seen_it(
 
 def test_seeing_one_thing_leaves_another_to_be_told(box: Mailbox) -> None:
     order = a_declined_order()
-    Client().get(guest_page(order))
+    sees(order)
     OrderProcess.objects.filter(pk=order.pk).update(process_state="error")
     happens(order, EventKind.ERROR, PAYMENT, 1)
     (email,) = waited(box)
@@ -347,7 +383,7 @@ def test_an_old_order_and_one_whose_customer_is_not_told_write_nothing_when_seen
     old = an_order({PAYMENT: declined()}, age=100_000)
     Order.objects.filter(pk=old.order_id).update(inserted_at=ago(100_000))
     for order in (of_client, old):
-        Client().get(guest_page(order))
+        sees(order)
     assert OutgoingMessage.objects.count() == 0
 
 

@@ -14,10 +14,13 @@ import aiosmtplib
 import pytest
 
 from orders.agents.smtp import MailServer, classify_mail, read_email_url
-from orders.emails.letter import Picture
+from orders.business import Line, LineName, SumRow
+from orders.emails.html import as_html
+from orders.emails.letter import Letter, Picture, as_text
 from orders.emails.mime import Message, write
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Fault, Refused, Transient
+from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
 from orders.shop.letters import (
     Enclosures,
@@ -28,6 +31,7 @@ from orders.shop.letters import (
     read_sender,
 )
 from orders.shop.tracking import Parcel, parcel_of
+from orders.wording.customers.ordered_items import ordered_items
 from tests.support.mailbox import text_of
 
 ORDER = uuid.UUID("01936c2e-0000-7000-8000-0000000000aa")
@@ -210,6 +214,32 @@ def test_the_notice_of_an_order_that_was_handed_over_says_so_without_the_number_
     text = text_of(as_received(compose_cancellation(request_, sender=SENDER)))
     assert "handed to the carrier already, and we’ve cancelled the shipment" in text
     assert "trk_1" not in text
+
+
+@pytest.mark.parametrize("compose", [compose_confirmation, compose_cancellation])
+def test_both_emails_call_each_line_what_the_pages_call_it(compose: Any) -> None:
+    names = {"tidal-lines": LineName(title="Tidal Lines", details="30 × 40 cm · Open edition")}
+    mail = as_received(compose(request(), sender=SENDER, enclosures=Enclosures(names=names)))
+    lines = "  2 × Tidal Lines: €78.00\n      30 × 40 cm · Open edition\n  1 × Első nap: €49.00\n  Total: €127.00\n"
+    assert lines in text_of(mail)
+    assert html_of(mail).count(">30 × 40 cm · Open edition</span>") == 1
+
+
+def test_what_a_total_consists_of_stands_between_the_lines_and_the_total() -> None:
+    sums = [
+        SumRow(label="Delivery to <Germany>", amount=Money(amount=690, currency="EUR"), is_included=False),
+        SumRow(label="includes 21% VAT", amount=Money(amount=120, currency="EUR"), is_included=True),
+    ]
+    lines = [Line(sku="nap", title="Nap", unit_price=4900)]
+    total = Money(amount=5590, currency="EUR")
+    items = ordered_items(lines, total=total, names={}, pictures={}, sums=sums)
+    letter = Letter(language="en", sender="S", subject="S", preheader="", blocks=[items])
+    assert as_text(letter) == (
+        "  1 × Nap: €49.00\n  Delivery to <Germany>: €6.90\n  Total: €55.90\n  includes 21% VAT: €1.20\n"
+    )
+    parts = ("Nap<", "€49.00", "Delivery to &lt;Germany&gt;", "€6.90", "Total", "€55.90", "21% VAT", "€1.20")
+    places = [as_html(letter).index(part) for part in parts]
+    assert places == sorted(places)
 
 
 def test_names_in_any_script_arrive_as_they_are() -> None:

@@ -30,7 +30,8 @@ PUBLIC = {
         ),
     },
     "order": {
-        *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),
+        *("page", "progress", "seen", "cancel"),
+        *("guest-page", "guest-progress", "guest-seen", "guest-cancel", "guest-renew"),
         *("correct", "guest-correct", "address-rules"),
     },
     "callbacks": {"answer", "unknown"},

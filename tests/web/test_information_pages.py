@@ -2,15 +2,23 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.checks import run_checks
 from django.test import Client
 
+from orders.business.updates import OrderUpdate
+from orders.models import Order, OutgoingMessage
+from orders.outbox.order_update_emails import compose
 from orders.shop.owner import present_owner, read_owner
 from orders.shop.storefront.information import PAGES
+from orders.vocabulary import MessageKind
+from sasweb.config import read
 from sasweb.environment import ConfigError, Environment
+from tests.web.shopping import guest_page, shop_order
 
 pytestmark = pytest.mark.usefixtures("db")
 FACTS = {
@@ -69,14 +77,33 @@ def test_a_demonstration_shows_which_settings_are_not_made(client: Client, setti
     assert "SHOP_" not in words(client, page)
 
 
-def test_customers_write_to_the_sender_of_emails_unless_another_address_is_set(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("shop_email", "address"),
+    [("", "orders@prints.example"), ("Prints <hello@prints.example>", "hello@prints.example")],
+)
+def test_pages_and_emails_name_the_same_address_to_write_to(
+    client: Client,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    shop_email: str,
+    address: str,
 ) -> None:
+    monkeypatch.setenv("VAR_DIR", str(tmp_path))
     monkeypatch.setenv("EMAIL_FROM", "Prints <orders@prints.example>")
-    assert "Write to orders@prints.example ." in words(client, "contact")
-    monkeypatch.setenv("SHOP_EMAIL", "hello@prints.example")
-    present_owner.cache_clear()
-    assert "Write to hello@prints.example ." in words(client, "contact")
+    monkeypatch.setenv("SHOP_EMAIL", shop_email)
+    present = read()
+    settings.CONFIG = replace(settings.CONFIG, email_from=present.email_from, shop_email=present.shop_email)
+    order = shop_order({"reserve-stock": "failed"}, process_state="error")
+    Order.objects.update(tells_customer=True)
+    arguments = {"update": OrderUpdate.STOPPED}
+    message = OutgoingMessage(order_id=order.order_id, kind=MessageKind.ORDER_UPDATE, arguments=arguments)
+    (email,) = compose(message)
+    pages = [
+        client.get(f"/{page}/").content.decode() for page in ("shipping", "returns", "privacy", "contact")
+    ]
+    for text in (*pages, client.get(guest_page(order)).content.decode(), email.body):
+        assert set(re.findall(r"[a-z]+@prints\.example", text)) == {address}
 
 
 @pytest.mark.parametrize(

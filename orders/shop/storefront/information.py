@@ -19,6 +19,7 @@ def show_information(request: HttpRequest, page: str) -> HttpResponse:
     """One of the pages. A demonstration shows which settings are not made; a real shop leaves those facts out."""
     context = {
         "owner": present_owner(),
+        "help_email": settings.CONFIG.help_address,
         "shows_placeholders": settings.IS_DEMONSTRATION,
         "canonical": public_url(f"shop:{page}"),
         "kept_days": round(settings.CONFIG.keep_finished),

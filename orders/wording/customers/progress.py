@@ -5,7 +5,7 @@ customer says so, and a late order is called late.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from babel import Locale
@@ -111,6 +111,12 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
     elif usual and is_usual:
         sentences.append(str(USUAL).format(usual=spoken_duration(usual, locale=locale)))
     declined = declined_step(order) if situation is Situation.DECLINED else None
+    cancels = order.goal == Goal.COMPENSATE
+    stages = (
+        cancellation_stages(order, occurrences, locale=locale)
+        if cancels
+        else forward_stages(order, occurrences)
+    )
     return Progress(
         situation=situation,
         tone=TONES[situation],
@@ -118,9 +124,7 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
         word=say(words.status, order),
         headline=say(words.headline, order),
         sentences=sentences,
-        stages=cancellation_stages(order, occurrences, locale=locale)
-        if order.goal == Goal.COMPENSATE
-        else forward_stages(order, occurrences),
+        stages=[_not_ahead(stages[0], now), *stages[1:]],
         is_late=is_late,
         has_ended=situation in ENDED,
         may_cancel=may_cancel(order),
@@ -128,6 +132,11 @@ def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: flo
         is_in_error=order.state == ProcessState.ERROR,
         changes_at=min((at for at in turns if at is not None and at >= now), default=None),
     )
+
+
+def _not_ahead(placed: Stage, now: datetime) -> Stage:
+    """The first stage, whose time is by the clock of the web server that took the order and may be ahead of ours."""
+    return replace(placed, at=now) if placed.at and placed.at > now else placed
 
 
 def _late_at(tracked: TrackedOrder) -> datetime | None:
