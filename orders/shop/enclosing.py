@@ -21,7 +21,8 @@ from orders.access import guest_links
 from orders.emails import pictures
 from orders.engine.contracts import Request
 from orders.fields.locales import known_language, reader_locale
-from orders.selectors.tracked_orders import belongs_to_account, order_of_customer
+from orders.selectors.tracked_orders import belongs_to_account, order_of_customer, was_done
+from orders.shop.fulfilment import POINT_OF_NO_RETURN
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_pictures
 from orders.vocabulary import Goal
@@ -98,12 +99,15 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, whether it is a guest's, the pictures, and what is said of a cancellation. At most three statements,
-    and nine more for a cancellation."""
+    """The link, whether it is a guest's, the pictures, the link to the receipt of what was paid, and what is said of a
+    cancellation. At most four statements, and eight more for a cancellation."""
     skus = [line["sku"] for line in request.data["lines"][: pictures.MOST]]
     drawn = line_pictures(skus, width=pictures.DRAWN)
+    link = order_link(request.order_id)
+    has_receipt = not request.compensates and was_done(order_id=request.order_id, step=POINT_OF_NO_RETURN)
     return Enclosures(
-        link=order_link(request.order_id),
+        link=link,
+        receipt=f"{link}receipt.pdf" if has_receipt else "",
         is_guests=not belongs_to_account(order_id=request.order_id),
         pictures=pictures.inline(drawn, order_id=request.order_id),
         cancellation=_cancellation(request) if request.compensates else (),

@@ -56,7 +56,7 @@ class Sender:
 
 @dataclass(frozen=True, kw_only=True)
 class Enclosures:
-    """What an email has beside the request's words: the link to the order, and pictures by SKU.
+    """What an email has beside the request's words: the link to the order, that to its `receipt`, and pictures by SKU.
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
@@ -64,6 +64,7 @@ class Enclosures:
     """
 
     link: str = ""
+    receipt: str = ""
     is_guests: bool = False
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     cancellation: Sequence[str] = ()
@@ -107,6 +108,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
             (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), written_address(request.data["ship_to"])),
             *_tracking(request, enclosures),
+            *([(_("Receipt"), Link(_("Receipt (PDF)"), enclosures.receipt))] if enclosures.receipt else []),
         ]
         thanks = _("Thank you for your order.")
         blocks: list[Block] = [

@@ -20,6 +20,7 @@ PUBLIC = {
         *("shipping", "returns", "privacy", "contact"),
         *("cart", "cart-add", "cart-change", "cart-remove"),
         *("checkout", "find-order", "order-pay", "guest-order-pay", "order-again", "guest-order-again"),
+        *("order-receipt", "guest-order-receipt"),
     },
     "order": {
         *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),

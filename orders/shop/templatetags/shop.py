@@ -7,6 +7,7 @@
 {% sold_rows form as rows %}                pairs: the product of each line that a form asks for, and its input
 {% delivery tracked.data as ship_to %}      the address, with the country's name
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
+{% if order|has_receipt %}                  whether the money of an order has been taken
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
 """
 
@@ -27,6 +28,7 @@ from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.shop import catalogue, posters
 from orders.shop.description import ship_to
+from orders.shop.receipts import contents
 from orders.shop.storefront.checkout_form import METHODS
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 
@@ -78,6 +80,12 @@ def delivery(data: Mapping[str, Any]) -> Mapping[str, str]:
 def parcel(order: CustomerOrder) -> Parcel | None:
     """The parcel of an order that was handed to the carrier."""
     return parcel_of(tracked_orders.result_of(order, "create-shipment"), tracking_url=present_tracking_url())
+
+
+@register.filter
+def has_receipt(order: CustomerOrder) -> bool:
+    """Whether there is a receipt for an order."""
+    return contents.has_receipt(order)
 
 
 @register.simple_tag
