@@ -74,7 +74,7 @@ def _priced(request: Mapping[str, Any], products: Mapping[str, _Product]) -> dic
         "payment_method": request["payment_method"],
         "currency": currencies.pop(),
         "total": sum(line["quantity"] * line["unit_price"] for line in lines),
-        **({"language": request["language"]} if request.get("language") else {}),
+        **{name: request[name] for name in ("language", "gift_note") if request.get(name)},
     }
 
 

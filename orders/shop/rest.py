@@ -11,7 +11,13 @@ from rest_framework import serializers
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
-from orders.shop.description import LANGUAGE, LONGEST_PAYMENT_TOKEN, LONGEST_SKU, PAYMENT_TOKEN
+from orders.shop.description import (
+    LANGUAGE,
+    LONGEST_GIFT_NOTE,
+    LONGEST_PAYMENT_TOKEN,
+    LONGEST_SKU,
+    PAYMENT_TOKEN,
+)
 
 PART = {"max_length": LONGEST_PART}
 
@@ -94,6 +100,11 @@ class OrderIn(Strict):
         max_length=21,
         required=False,
         help_text="the language of emails about the order, English if it is missing or one that we do not have",
+    )
+    gift_note = MailedText(
+        max_length=LONGEST_GIFT_NOTE,
+        required=False,
+        help_text="a note that is put into the parcel: one paragraph without web addresses",
     )
 
     def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

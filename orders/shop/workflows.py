@@ -83,7 +83,8 @@ class FulfilOrder(OrderKind):
             button=_("Send it to this address"),
         ),
     )
-    personal = ("ship_to.name", "ship_to.street")
+    texts = (Field(name="gift_note", label="Gift note"),)
+    personal = ("ship_to.name", "ship_to.street", "gift_note")
     names = ("ship_to.name",)
     customer_words = CUSTOMER_WORDS
     runbooks = RUNBOOKS

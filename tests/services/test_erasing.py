@@ -54,11 +54,12 @@ EMAIL = "zelda@customer.example"
 NAME, STREET = 'Zelda "Zee" Quist-Ørsted', "Zilverschoonlaan 12"
 ADMIN = audit.Actor(name="admin")
 SHIP_TO = {"name": NAME, "street": STREET, "city": "Q", "postal_code": "1", "country": "NL"}
-TRACES = ("zelda", "quist", "zilverschoon")
-"""Parts of her email, name and address, in lower case."""
+GIFT_NOTE = "Honderd lisdodden"
+TRACES = ("zelda", "quist", "zilverschoon", "lisdodden")
+"""Parts of her email, name, address and gift note, in lower case."""
 OTHER = "mrs.zelda@customer.example"
 """The email of somebody else, which contains hers."""
-MENTION = f"told {NAME.upper()} ({EMAIL}) of {STREET}."
+MENTION = f"told {NAME.upper()} ({EMAIL}) of {STREET} and of {GIFT_NOTE}."
 
 
 def make_customer() -> User:
@@ -71,7 +72,7 @@ def make_customer() -> User:
             purchase={
                 "customer": user,
                 "email": EMAIL.title(),
-                "data": {"ship_to": SHIP_TO, "email": EMAIL},
+                "data": {"ship_to": SHIP_TO, "email": EMAIL, "gift_note": GIFT_NOTE},
                 "title": f"A print for {NAME}",
                 "subject": f"for {EMAIL}",
                 "reference": f"{NAME}, {days}",
@@ -87,7 +88,7 @@ def make_customer() -> User:
 
 
 def leave_traces_in_order(order_id: Any) -> None:
-    body = {"email": EMAIL, "ship_to": SHIP_TO}
+    body = {"email": EMAIL, "ship_to": SHIP_TO, "gift_note": GIFT_NOTE}
     StepState.objects.filter(process_id=order_id).update(
         request=body, original=body, result=body, error=body, awaits={"kind": "answer", "reference": EMAIL}
     )

@@ -39,6 +39,14 @@ class ProfileAddress:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProfileText:
+    """A text of its data that its kind declares."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class OrderProfile:
     """What people see of an order. `label` is what such orders are called."""
 
@@ -50,6 +58,7 @@ class OrderProfile:
     promised_by: datetime | None = None
     lines: Sequence[ProfileLine] = ()
     addresses: Sequence[ProfileAddress] = ()
+    texts: Sequence[ProfileText] = ()
     attributes: Sequence[ProfileAttribute] = ()
 
 
@@ -77,6 +86,7 @@ def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]
             for line in lines
         ],
         addresses=_addresses(kind.fields if kind else (), order.data or {}),
+        texts=_texts(kind.texts if kind else (), order.data or {}),
         attributes=[_attribute(text, labels) for text in order.attributes],
     )
 
@@ -89,6 +99,11 @@ def _addresses(fields: Sequence[Field], data: Mapping[str, Any]) -> list[Profile
             parts = [str(value[part.name]) for part in field_.parts if value.get(part.name)]
             addresses.append(ProfileAddress(label=field_.label, text=", ".join(parts)))
     return addresses
+
+
+def _texts(fields: Sequence[Field], data: Mapping[str, Any]) -> list[ProfileText]:
+    texts = [(field_.label, data.get(field_.name)) for field_ in fields]
+    return [ProfileText(label=label, text=text) for label, text in texts if isinstance(text, str) and text]
 
 
 def _attribute(stored: str, labels: dict[str, str]) -> ProfileAttribute:

@@ -8,7 +8,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as lazy
 
 from orders.fields import postal_address
-from orders.shop.storefront.form_fields import EmailField, LineField, ShopForm, country_choices
+from orders.shop.description import LONGEST_GIFT_NOTE
+from orders.shop.storefront.form_fields import (
+    EmailField,
+    LineField,
+    ParagraphField,
+    ShopForm,
+    country_choices,
+)
 
 METHODS: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "card_ok": (lazy("A card that works"), lazy("Approved at once")),
@@ -68,6 +75,14 @@ class CheckoutForm(PaymentForm):
             "invalid_choice": lazy("Choose a country from the list."),
         },
         widget=forms.Select(attrs={"autocomplete": "shipping country"}),
+    )
+
+    gift_note = ParagraphField(
+        label=lazy("Gift note"),
+        help_text=lazy("We put it into the parcel. Up to 300 characters, without web addresses."),
+        max_length=LONGEST_GIFT_NOTE,
+        required=False,
+        rows=3,
     )
 
     @property
