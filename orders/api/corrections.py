@@ -9,9 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orders.api.changes import change_of_order
-from orders.api.fields import Strict
+from orders.api.fields import Strict, Whole
 from orders.api.views import OrderChange
 from orders.business import registry
+from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerOrder
 
 
@@ -20,10 +21,13 @@ class CorrectionIn(Strict):
     them, what waits is tried again as it is.
 
     Of `lines`, send the `sku` and `quantity` of those that you want fewer of, and a quantity of 0 to leave one out. The
-    order's `total` follows, and is never more than it was.
+    order's `total` follows. Where it becomes greater, as with the delivery to another country, send the `total` that
+    you agree to, in minor units: the message of an `act_refused` says what it would be. With another `total` nothing is
+    changed.
     """
 
     changes = serializers.DictField()
+    total = Whole(min_value=1, max_value=2**63 - 1, required=False)
 
 
 CORRECT_ORDER = change_of_order(
@@ -60,6 +64,10 @@ class OrderCorrection(OrderChange):
             return dict(kind.accept_changes(changes)), frozenset(changes)
         except serializers.ValidationError as error:
             raise serializers.ValidationError({"changes": error.detail}) from error
+
+    def read_agreed(self, request: Request, order: CustomerOrder) -> Money | None:
+        total = self.body.read(request.data).get("total")
+        return Money(amount=total, currency=order.total.currency) if total and order.total else None
 
     def post(self, request: Request, order_id: UUID) -> Response:
         return self.change(request, order_id, where="/changes")

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from orders.api import requests
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.representations import LineOut, MoneyOut, Out, StepName
+from orders.api.representations import LineOut, MoneyOut, Out, StepName, of_kinds
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, ReferenceTakenError
 from orders.selectors.orders import client_of
@@ -21,7 +21,8 @@ from orders.vocabulary import TokenScope
 class QuoteOut(Out):
     """What an order would be if it were placed now, at today's prices. `total` is null for a kind of order that has no
     value. `promised_by` is until when it would be promised, null if nothing is. `usual_seconds` is how long nine in ten
-    of the latest orders of its workflow took at most, null if that is not known. `steps` are those of its workflow."""
+    of the latest orders of its workflow took at most, null if that is not known. `steps` are those of its workflow. The
+    members that are not required are those of an order."""
 
     workflow = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
@@ -30,6 +31,9 @@ class QuoteOut(Out):
     promised_by = serializers.DateTimeField(allow_null=True)
     usual_seconds = serializers.IntegerField(allow_null=True)
     steps = serializers.ListField(child=StepName())
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), **of_kinds()}
 
 
 QUOTE_ORDER: dict[str, Any] = {

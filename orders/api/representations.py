@@ -271,9 +271,20 @@ OrderPageOut = page_of(
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
 
 
+def of_kinds() -> dict[str, Any]:
+    """The members that only some kinds of order have, where an order has something of them."""
+    return {
+        name: member(source=f"client_values.{name}", required=False)
+        for kind in registry.kinds()
+        if kind.is_open_to_clients
+        for name, member in kind.client_members().items()
+    }
+
+
 class OrderOut(OrderSummaryOut):
     """An order and its progress, with the members of its summary. `correctable` is what you can correct of it now.
-    `events` and `progress` are present if `expand` or `fields` asks for them."""
+    `events` and `progress` are present if `expand` or `fields` asks for them. The members that are not required beside
+    these are there if its kind of order has them."""
 
     added = EXPANDED
 
@@ -282,6 +293,13 @@ class OrderOut(OrderSummaryOut):
     correctable = CorrectableOut(many=True)
     events = EventPageOut(required=False)
     progress = ProgressOut(required=False)
+
+    @classmethod
+    def member_names(cls) -> list[str]:
+        return [*super().member_names(), *of_kinds()]
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), **of_kinds()}
 
 
 def order_url(order_id: UUID) -> str:

@@ -27,6 +27,7 @@ from orders.api.request_log import note_orders
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
+from orders.fields.money import Money
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
@@ -118,6 +119,10 @@ class OrderChange(APIView):
         `ValidationError` and `BadOrderError`."""
         return self.body.read(request.data), shared(self.body).fields
 
+    def read_agreed(self, request: Request, order: CustomerOrder) -> Money | None:
+        """The total that the client agrees to; None if it says nothing of it. Called after `read_changes`."""
+        return None
+
     def change(self, request: Request, order_id: UUID, *, where: str = "") -> Response:
         """Makes the change. `where` is where in the body the values are. Raises `ProblemError`."""
         client = requests.client_id(request)
@@ -134,6 +139,7 @@ class OrderChange(APIView):
                 changes=changes,
                 fields=fields,
                 by=order_selectors.client_of(client),
+                agreed=self.read_agreed(request, order),
             )
         except NoSuchOrderError as error:
             raise _unchangeable(_order(order_id, client)) from error

@@ -10,7 +10,7 @@ Everything that the two need is here and in `orders.agents`.
 
 from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
-from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile
+from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile, SumRow
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
 from orders.business.refusals import OrderedLine, RefusalWords
@@ -57,6 +57,7 @@ __all__ = [
     "SituationWords",
     "StageWords",
     "Step",
+    "SumRow",
     "Workflow",
     "fewer_lines",
     "read_quantities",

@@ -58,6 +58,16 @@ class LinePicture:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SumRow:
+    """What stands between an order's lines and its total, such as what its delivery costs, in the active language. What
+    `is_included` is part of the total already, as a tax is; the rest is added to the lines."""
+
+    label: str
+    amount: Money
+    is_included: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Draft:
     """A submission that describes an order. `data` are what `OrderKind.read` made of it.
 
@@ -206,6 +216,12 @@ class OrderKind:
         return {**data, **changes}
 
     @classmethod
+    def correct(cls, data: Json, changes: Json) -> Json:
+        """Does the same for what a customer corrects herself, who sees another value first and agrees to it. May look
+        things up, such as what delivery to another country costs."""
+        return cls.edit(data, changes)
+
+    @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
         """Returns the codes of what these words name, such as of products with them in their titles, `most` at most."""
         return [words]
@@ -221,6 +237,24 @@ class OrderKind:
         """Returns what the email that says we have an order says of it besides its lines and number, such as where it
         goes: labels with what they stand for, in the active language. The data may be anything."""
         return ()
+
+    @classmethod
+    def sum_rows(cls, data: Json) -> Sequence[SumRow]:
+        """Returns what stands between the lines of an order and its total, in the active language. The data may be
+        anything."""
+        return ()
+
+    @classmethod
+    def client_members(cls) -> Mapping[str, Any]:
+        """Returns what REST clients see of an order beside the members that every order has: by their names,
+        serializers of the REST framework, subclasses of `orders.api.representations.Out`."""
+        return {}
+
+    @classmethod
+    def client_values(cls, data: Json) -> Mapping[str, Any]:
+        """Returns what these members are made of for one order; one without a value is left out. The data may be
+        anything."""
+        return {}
 
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:

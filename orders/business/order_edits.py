@@ -1,4 +1,5 @@
-"""What an edit of an order's fields changes: its data, its profile, and what each of its steps asks for. Pure.
+"""What an edit of an order's fields changes: its data, its profile, and what each of its steps asks for. Pure, but for
+what a kind looks up when a customer corrects her order.
 
 What a step that is still to be done asks for is made anew. One that has begun keeps what it asked for, and so does
 money that was reserved or taken. Everything is compared as this release computes it from the data before and after, so
@@ -6,10 +7,12 @@ what the edit does not touch stays as it is stored, whatever an earlier release 
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
+
+from django.db import DatabaseError
 
 from orders.business import registry, renewals
 from orders.business.intake import check_profile
@@ -146,7 +149,7 @@ def plan_edit(
             f"This release has no workflow {order.workflow!r} in version {order.version}."
         )
     new = {name: kind.read_field(name, value) for name, value in changes.items()}
-    data = _edited(kind, order.data, new)
+    data = _edited(kind.correct if by_customer else kind.edit, kind, order.data, new)
     if by_customer:
         reverse = renewals.renewed(order.steps, workflow, order.read_at)
     profiles = _profiles(kind, order, data)
@@ -169,7 +172,7 @@ def plan_edit(
     return edit
 
 
-def _edited(kind: type[OrderKind], stored: Json, new: Json) -> Json:
+def _edited(edit: Callable[[Json, Json], Json], kind: type[OrderKind], stored: Json, new: Json) -> Json:
     """The order's data with these new values, as strictly read as a new order's.
 
     What this release does not read stays as it is stored: the steps of an earlier version may need it.
@@ -179,8 +182,8 @@ def _edited(kind: type[OrderKind], stored: Json, new: Json) -> Json:
     except Exception as error:
         raise UnreadableDataError(f"This release cannot read the order’s data: {_short(error)}.") from error
     try:
-        read = _as_stored(kind.read(kind.edit(stored, new)))
-    except BadOrderError:
+        read = _as_stored(kind.read(edit(stored, new)))
+    except (BadOrderError, DatabaseError):
         raise
     except Exception as error:
         raise CannotEditError(f"The order cannot be edited like this: {_short(error)}.") from error

@@ -105,14 +105,21 @@ def _block(block: Block) -> str:
 
 def _items(items: Items) -> str:
     rows = "".join(_item(row) for row in items.rows)
+    rows += "".join(_sum(label, amount, is_total=False) for label, amount in items.added)
     if items.total:
-        label, total = items.total
-        rows += (
-            f'<tr><td class="ink" colspan="2" style="padding:12px 0;{_SANS}font-size:16px;font-weight:bold;'
-            f'color:{_INK};">{escape(label)}</td><td class="ink" align="right" style="padding:12px 0;{_SANS}'
-            f'font-size:16px;font-weight:bold;white-space:nowrap;color:{_INK};">{escape(total)}</td></tr>'
-        )
+        rows += _sum(*items.total, is_total=True)
+    rows += "".join(_sum(label, amount, is_total=False) for label, amount in items.included)
     return _table(rows, "margin:8px 0 0;")
+
+
+def _sum(label: str, amount: str, *, is_total: bool) -> str:
+    look = f"font-size:16px;font-weight:bold;color:{_INK};" if is_total else f"font-size:14px;color:{_QUIET};"
+    name = "ink" if is_total else "quiet"
+    style = f"padding:{12 if is_total else 8}px 0;{_SANS}{look}"
+    return (
+        f'<tr><td class="{name}" colspan="2" style="{style}">{escape(label)}</td>'
+        f'<td class="{name}" align="right" style="{style}white-space:nowrap;">{escape(amount)}</td></tr>'
+    )
 
 
 def _item(row: Item) -> str:

@@ -52,10 +52,13 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """What was ordered, and what it comes to; `total` is a label and a sum, or None."""
+    """What was ordered, and what it comes to; `total` is a label and a sum, or None. `added` is what is added to the
+    rows, and `included` is what the total includes, each with a label and a sum."""
 
     rows: Sequence[Item]
     total: tuple[str, str] | None = None
+    added: Sequence[tuple[str, str]] = ()
+    included: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -118,9 +121,11 @@ def _text(block: Block) -> str:
             return text
         case Button(text, url):
             return f"{text}:\n\n{url}"
-        case Items(rows=rows, total=total):
-            lines = [f"  {_item(row)}" for row in rows]
-            return "\n".join([*lines, *([f"  {total[0]}: {total[1]}"] if total else [])])
+        case Items(rows=rows):
+            sums = [*block.added, *([block.total] if block.total else []), *block.included]
+            return "\n".join(
+                [*(f"  {_item(row)}" for row in rows), *(f"  {name}: {sum_}" for name, sum_ in sums)]
+            )
         case Facts(rows):
             return "\n".join(f"{label}:{_indented(_plain(fact))}" for label, fact in rows)
 

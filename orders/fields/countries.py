@@ -30,10 +30,10 @@ def _named(locale: str) -> tuple[tuple[str, str], ...]:
         for code, title in Locale.parse(locale).territories.items()
         if len(code) == 2 and code.isascii() and code.isalpha() and code not in NOT_COUNTRIES
     ]
-    return tuple(sorted(names, key=lambda country: _without_accents(country[1])))
+    return tuple(sorted(names, key=lambda country: sorted_by(country[1])))
 
 
-def _without_accents(title: str) -> str:
-    """What a name is sorted by: accents come last in Unicode, and Éire would stand behind Zambia."""
+def sorted_by(title: str) -> str:
+    """What a country's name is sorted by: accents come last in Unicode, and Éire would stand behind Zambia."""
     parts = unicodedata.normalize("NFKD", title.casefold())
     return "".join(part for part in parts if not unicodedata.combining(part))

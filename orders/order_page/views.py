@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from orders.access.guest_links import read_old_token, read_token
+from orders.business import registry
 from orders.business.editing import customer_words
 from orders.fields.locales import reader_locale
 from orders.order_page.addresses import events_url, token_url
@@ -90,6 +91,7 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
     not told by email at once."""
     tracked, locale = visit.tracked, reader_locale()
     order = tracked.order
+    kind = registry.find_kind(order.workflow)
     usual, now = durations.usual_seconds(), tracked.seen_at
     present = progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow))
     if is_seen and (update := update_of(present)):
@@ -105,6 +107,7 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
         "open_fields": order.correctable_fields,
         "offers": offers(order),
         "nothing_left": has_nothing_left(order),
+        "sum_rows": kind.sum_rows(tracked.data) if kind else (),
         "refund": refund_promise(order, locale=locale),
         "order_url": visit.url,
         "is_guest": visit.is_guest,

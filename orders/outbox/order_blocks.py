@@ -12,6 +12,7 @@ from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
+from orders.wording.sums import added_rows, included_rows
 from orders.wording.units import money
 
 
@@ -31,7 +32,10 @@ def the_order(tracked: TrackedOrder, *, facts: Sequence[tuple[str, str]] = ()) -
             for line in order.lines
         ]
         total = (_("Total"), money(order.total, locale=reader_locale())) if order.total else None
-        blocks.append(Items(rows=rows, total=total))
+        kind, locale = registry.find_kind(order.workflow), reader_locale()
+        sums = kind.sum_rows(tracked.data) if kind and order.total else ()
+        added, included = added_rows(sums, locale=locale), included_rows(sums, locale=locale)
+        blocks.append(Items(rows=rows, total=total, added=added, included=included))
     elif order.title:
         blocks.append(Paragraph(one_line(order.title)))
     return [*blocks, Facts([(_("Order number"), spoken_number(order.id)), *facts])]

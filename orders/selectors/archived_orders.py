@@ -82,4 +82,4 @@ def customer_order(archived: Archived) -> CustomerOrder | None:
         ],
         {order.pk: LastEvent(last.pk, last.at)} if last else {},
     )
-    return replace(view, is_archived=True)
+    return replace(view, is_archived=True, data=order.data or {})

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.business import registry
 from orders.business.corrections import open_steps
 from orders.business.profiles import read_submitted
 from orders.engine.intakes import public_reason
@@ -66,7 +67,8 @@ class CustomerOrder:
     """An order and its progress. `version` changes whenever something happens to it.
 
     `title`, `total`, `lines` and `promised_by` are what its kind says of it; a submission that was set aside may say
-    nothing. `workflow_version` is 0 before the order is inserted. `error` is why it was set aside; a step's error is on
+    nothing. `data` is what it was placed with, which may be anything while it is a submission, and is empty in a list.
+    `workflow_version` is 0 before the order is inserted. `error` is why it was set aside; a step's error is on
     the step.
     """
 
@@ -91,6 +93,7 @@ class CustomerOrder:
     reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     pause: Waiting | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def number(self) -> str:
@@ -128,6 +131,12 @@ class CustomerOrder:
     def correctable_fields(self) -> frozenset[str]:
         """The names of the fields that its customer may change now."""
         return frozenset(name for step in self.correctable for name in step.fields)
+
+    @cached_property
+    def client_values(self) -> Mapping[str, Any]:
+        """What REST clients see of it beside what every order has, by the names of members."""
+        kind = registry.find_kind(self.workflow)
+        return kind.client_values(self.data) if kind else {}
 
     @property
     def is_finished(self) -> bool:
@@ -304,6 +313,7 @@ def _described(
         reference=submitted.words.reference,
         metadata=submitted.words.metadata,
         error=error,
+        data=submitted.data,
     )
 
 

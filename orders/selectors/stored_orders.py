@@ -4,6 +4,7 @@ One statement sees one moment: the version of an order belongs to exactly the da
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -43,7 +44,7 @@ STATEMENT = f"""
            stored.inserted_at, stored.promised_by, process.workflow, process.version, process.process_state,
            process.goal, process.failure_count, process.complete_by, process.paused_at, process.paused_until,
            stored.reference, stored.metadata::text,
-           last.id, last.at,
+           last.id, last.at, stored.data::text,
            {STEPS.format(order_id="stored.id")}, {LINES.format(order_id="stored.id")}
       FROM orders_order AS stored
       JOIN orders_orderprocess AS process ON process.order_id = stored.id
@@ -64,15 +65,16 @@ def stored_order(order_id: UUID, belonging: Mapping[str, Any]) -> CustomerOrder 
 
 def _view(*columns: Any) -> CustomerOrder:
     """An order from a row of the statement."""
-    *own, last_id, last_at, steps, lines = columns
+    *own, last_id, last_at, data, steps, lines = columns
     row = stored_row(own)
-    return described_order(
+    order = described_order(
         row,
         row,
         read_steps(steps, row.goal),
         read_lines(lines, row.currency),
         {row.pk: LastEvent(last_id, last_at)} if last_id else {},
     )
+    return replace(order, data=orjson.loads(data or "{}"))
 
 
 def stored_row(columns: Sequence[Any]) -> StoredRow:

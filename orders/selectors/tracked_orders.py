@@ -95,6 +95,12 @@ def belongs_to_account(*, order_id: UUID) -> bool:
     )
 
 
+def completed_at(order_id: UUID, step: str) -> datetime | None:
+    """When a step of an order was completed; None if it is not. One statement."""
+    rows = StepState.objects.filter(process_id=order_id, name=step, state=StepStatus.COMPLETED)
+    return rows.values_list("completed_at", flat=True).first()
+
+
 def result_of(order: CustomerOrder, step: str) -> Mapping[str, Any]:
     """What a step's agent answered when it was completed; empty if it is not. One statement."""
     if not any(done.name == step and done.state == StepStatus.COMPLETED for done in order.steps):

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from orders.business import editing, registry
 from orders.business.corrections import is_declined, is_resubmitted, masked, open_steps
-from orders.business.kinds import OrderKind
+from orders.business.kinds import OrderKind, SumRow
 from orders.business.order_edits import CannotEditError, OrderEdit, UnreadableDataError, plan_edit
 from orders.engine import state_store
 from orders.engine.errors import SaswebError
@@ -29,6 +29,7 @@ from orders.services.order_lock import (
     reversal_detail,
 )
 from orders.vocabulary import ActorKind, EventKind, Goal, ProcessState, StepStatus
+from orders.wording.units import plain_money
 
 LINES = "lines"
 PAID_AGAIN = "paid again"
@@ -43,11 +44,16 @@ class TotalChangedError(SaswebError):
     """Raised when a correction would give an order another value than its customer has agreed to."""
 
 
+class NotAgreedError(SaswebError):
+    """Raised when a correction would give an order a greater value, to which its customer has not agreed."""
+
+
 class Correction(NamedTuple):
-    """What a correction would make of an order's value and lines."""
+    """What a correction would make of an order's value. `rows` are what then stands between its lines and its total."""
 
     before: Money | None
     after: Money | None
+    rows: Sequence[SumRow]
 
 
 def preview(*, order_id: UUID, changes: Mapping[str, Any]) -> Correction | None:
@@ -60,7 +66,10 @@ def preview(*, order_id: UUID, changes: Mapping[str, Any]) -> Correction | None:
         if not _concerned(row, steps, frozenset(changes)):
             return None
         edit = _plan(row, changes)
-        return Correction(*(profile.value for profile in edit.profiles)) if edit else None
+        if edit is None:
+            return None
+        before, after = (profile.value for profile in edit.profiles)
+        return Correction(before, after, edit.kind.sum_rows(edit.data))
 
 
 def resolve(
@@ -75,7 +84,7 @@ def resolve(
 
     `changes` are new values of the fields that she may change; `fields` are all that may be changed where she was
     asked, so that with no changes that step is tried again as it is. `agreed` is the value that she has seen and agreed
-    to, if she was asked.
+    to, if she was asked; no order becomes dearer without that.
 
     A refusal was definite, so the retry belongs to a new generation and has a new idempotency key. What may have been
     done otherwise, and what was reserved for another value, is reversed first. An order that is in Error for another
@@ -96,12 +105,22 @@ def resolve(
             edit = _plan(row, changes)
         except NotNowError as error:
             return _refused(str(error), error)
-        if edit and agreed is not None and edit.profiles[1].value != agreed:
-            changed = TotalChangedError("The order’s total is another one by now.")
-            return _refused(str(changed), changed)
+        if edit and (disagreement := _disagreement(edit, agreed)):
+            return _refused(str(disagreement), disagreement)
         _write(row, steps, concerned, changes, edit)
         _try_again(row, concerned, edit, Actor(ActorKind.CUSTOMER, by))
     return Result(status=ResultStatus.DONE, message="It will be tried again.")
+
+
+def _disagreement(edit: OrderEdit, agreed: Money | None) -> SaswebError | None:
+    """Why a correction does not do what its customer has agreed to; None if it does."""
+    before, after = (profile.value for profile in edit.profiles)
+    if agreed is not None:
+        return None if after == agreed else TotalChangedError("The order’s total is another one by now.")
+    if before is None or after is None or after.amount <= before.amount:
+        return None
+    sums = f"{plain_money(after)} instead of {plain_money(before)}"
+    return NotAgreedError(f"The order would cost {sums}, and nobody has agreed to that yet.")
 
 
 def _refused(message: str, cause: SaswebError | None = None) -> Result:

@@ -1,9 +1,10 @@
 """Places orders of any kind for their clients (S1)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import ceil
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -42,7 +43,8 @@ def place_orders(orders: Sequence[KeyedOrder], *, patience: float | None = None)
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """What an order would be if it were placed now. `steps` are the names of the steps of its workflow.
+    """What an order would be if it were placed now. `steps` are the names of the steps of its workflow, and
+    `client_values` those of `OrderKind`.
 
     `usual_seconds` is how long nine in ten of the latest orders of that workflow took at most; None if too few have
     finished.
@@ -55,6 +57,7 @@ class Quote:
     promised_by: datetime | None
     usual_seconds: int | None
     steps: Sequence[str]
+    client_values: Mapping[str, Any]
 
 
 def quote_order(*, client: str, order: NewOrder) -> Quote:
@@ -71,6 +74,7 @@ def quote_order(*, client: str, order: NewOrder) -> Quote:
         promised_by=view.promised_by,
         usual_seconds=None if usual is None else ceil(usual),
         steps=[step.name for step in registry.newest_workflows()[view.workflow].steps],
+        client_values=view.client_values,
     )
 
 

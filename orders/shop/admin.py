@@ -1,4 +1,4 @@
-"""The catalogue in the admin site."""
+"""The catalogue and the terms of delivery in the admin site."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from orders.admin import AuditedAdmin, BoundedPaginator
-from orders.shop.models import Product
+from orders.shop.models import DeliveryTerms, Product
 
 
 @admin.register(Product)
@@ -25,3 +25,13 @@ class ProductAdmin(AuditedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Makes an existing product's SKU read-only."""
         return ("sku",) if obj else ()
+
+
+@admin.register(DeliveryTerms)
+class DeliveryTermsAdmin(AuditedAdmin):
+    """The terms of delivery. Changes here do not affect orders: they keep the terms on which they were placed."""
+
+    list_display = ("__str__", "price", "fewest_days", "most_days", "tax_rate")
+    list_filter = ("currency",)
+    search_fields = ("country",)
+    paginator = BoundedPaginator

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from orders.business.corrections import read_quantities
@@ -16,11 +16,10 @@ from orders.business.reading import (
     shown,
 )
 from orders.engine.contracts import Json
+from orders.shop.delivery import LARGEST_PRICE, Delivery, Tax, read_delivery, read_tax
 
 MOST_LINES = 100
 LARGEST_QUANTITY = 999
-LARGEST_PRICE = 2**31 - 1
-"""In minor units: the largest that fits the column of a price."""
 LONGEST_ADDRESS_PART = 200
 LONGEST_PAYMENT_TOKEN = 64
 PAYMENT_TOKEN = f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_PAYMENT_TOKEN - 1}}}"
@@ -44,8 +43,9 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """An order as a customer placed it. `total` is in minor units of `currency`. `language` is the tag of the one that
-    emails about it are in; "" if nobody has said. `gift_note` is put into the parcel: one paragraph, or "" for none."""
+    """An order as a customer placed it. `total` is in minor units of `currency`: that of the lines and the delivery,
+    which includes the tax. `language` is the tag of the one that emails about it are in; "" if nobody has said.
+    `gift_note` is put into the parcel: one paragraph, or "" for none."""
 
     lines: tuple[Line, ...]
     ship_to: Mapping[str, str]
@@ -55,16 +55,20 @@ class Description:
     total: int
     language: str = ""
     gift_note: str = ""
+    delivery: Delivery | None = None
+    tax: Tax | None = None
 
 
 def parse(data: object) -> Description:
     """Reads an order's data and leaves out fields it does not know. Raises `BadOrderError`."""
     order = read_object(data, "the body")
     lines = _lines(order.get("lines"))
-    total = sum(line.quantity * line.unit_price for line in lines)
+    delivery = read_delivery(order)
+    total = sum(line.quantity * line.unit_price for line in lines) + (delivery.price if delivery else 0)
     if read_whole(order.get("total"), "total", 1, 2**63 - 1) != total:
+        parts = "the lines and the delivery" if delivery else "the lines"
         raise BadOrderError(
-            f"total must be the sum of the lines, {total}, not {shown(order['total'])}.", where="total"
+            f"total must be the sum of {parts}, {total}, not {shown(order['total'])}.", where="total"
         )
     return Description(
         lines=lines,
@@ -75,6 +79,8 @@ def parse(data: object) -> Description:
         total=total,
         language=_language(order.get("language")),
         gift_note=_gift_note(order.get("gift_note")),
+        delivery=delivery,
+        tax=read_tax(order, total),
     )
 
 
@@ -101,6 +107,8 @@ def as_json(order: Description) -> Json:
         "total": order.total,
         **({"language": order.language} if order.language else {}),
         **({"gift_note": order.gift_note} if order.gift_note else {}),
+        **({"delivery": asdict(order.delivery)} if order.delivery else {}),
+        **({"tax": asdict(order.tax)} if order.tax else {}),
     }
 
 

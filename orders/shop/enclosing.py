@@ -1,5 +1,5 @@
-"""What the shop's emails have that the step's request does not say: the link to the order, the pictures, and of a
-cancelled order why, and what became of its money.
+"""What the shop's emails have that the step's request does not say: the link to the order, the pictures, when the
+parcel was sent, and of a cancelled order why, and what became of its money.
 
 The agent has no database, so what needs one is looked up in a thread of its own. An email must never fail or wait for a
 picture: if the database does not answer in time, it has none, and says of the money what is always true.
@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -21,7 +22,13 @@ from orders.access import guest_links
 from orders.emails import pictures
 from orders.engine.contracts import Request
 from orders.fields.locales import known_language, reader_locale
-from orders.selectors.tracked_orders import belongs_to_account, order_of_customer, was_done
+from orders.selectors.tracked_orders import (
+    belongs_to_account,
+    completed_at,
+    order_of_customer,
+    was_done,
+)
+from orders.shop.estimates import SHIPMENT
 from orders.shop.fulfilment import POINT_OF_NO_RETURN
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_pictures
@@ -99,8 +106,8 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, whether it is a guest's, the pictures, the link to the receipt of what was paid, and what is said of a
-    cancellation. At most four statements, and eight more for a cancellation."""
+    """The link, whether it is a guest's, the pictures, the link to the receipt of what was paid, when the parcel was
+    sent, and what is said of a cancellation. At most five statements, and nine more for a cancellation."""
     skus = [line["sku"] for line in request.data["lines"][: pictures.MOST]]
     drawn = line_pictures(skus, width=pictures.DRAWN)
     link = order_link(request.order_id)
@@ -111,7 +118,15 @@ def look_up(request: Request) -> Enclosures:
         is_guests=not belongs_to_account(order_id=request.order_id),
         pictures=pictures.inline(drawn, order_id=request.order_id),
         cancellation=_cancellation(request) if request.compensates else (),
+        sent_at=_sent_at(request),
     )
+
+
+def _sent_at(request: Request) -> datetime | None:
+    """When the parcel of a confirmed order was sent, if that tells when it should arrive."""
+    if request.compensates or not request.data.get("delivery"):
+        return None
+    return completed_at(request.order_id, SHIPMENT)
 
 
 def _cancellation(request: Request) -> Sequence[str]:

@@ -129,7 +129,7 @@ def shipment(order: Json) -> Json:
 
 def confirmation(order: Json) -> Json:
     """Returns what the emails to the customer say, in which language, and where they go."""
-    names = ("email", "lines", "total", "currency", "ship_to", "language")
+    names = ("email", "lines", "delivery", "tax", "total", "currency", "ship_to", "language")
     return {name: order[name] for name in names if name in order}
 
 

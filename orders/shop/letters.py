@@ -8,6 +8,7 @@ the day when it was made, and in what could not be looked up.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email.utils import parseaddr
 
 from django.utils import translation
@@ -35,7 +36,10 @@ from orders.fields.locales import known_language, reader_locale
 from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
 from orders.shop.addresses import written_address
+from orders.shop.delivery import arrival, delivery_of
+from orders.shop.delivery_words import arrives, sum_rows
 from orders.shop.tracking import parcel_of
+from orders.wording.sums import added_rows, included_rows
 from orders.wording.units import money
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -60,7 +64,7 @@ class Enclosures:
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
-    pages, with `{tracking}` for the number.
+    pages, with `{tracking}` for the number. `sent_at` is when the carrier took the parcel, if that is known.
     """
 
     link: str = ""
@@ -69,6 +73,7 @@ class Enclosures:
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     cancellation: Sequence[str] = ()
     tracking_url: str = ""
+    sent_at: datetime | None = None
 
 
 NOTHING = Enclosures()
@@ -107,6 +112,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
         facts = [
             (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), written_address(request.data["ship_to"])),
+            *_arrival(request, enclosures),
             *_tracking(request, enclosures),
             *([(_("Receipt"), Link(_("Receipt (PDF)"), enclosures.receipt))] if enclosures.receipt else []),
         ]
@@ -161,6 +167,15 @@ def _was_sent(request: Request) -> bool:
     return bool(request.results.get("create-shipment"))
 
 
+def _arrival(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
+    """From when to when the parcel should arrive, if it was sent and the order says how long that takes."""
+    delivery = delivery_of(request.data)
+    if delivery is None or enclosures.sent_at is None or not _was_sent(request):
+        return []
+    days = arrival(delivery, enclosures.sent_at.astimezone(UTC).date())
+    return [(_("Should arrive"), arrives(days, locale=reader_locale()))]
+
+
 def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str | Link]]:
     parcel = parcel_of(request.results.get("create-shipment"), tracking_url=enclosures.tracking_url)
     if parcel is None:
@@ -189,7 +204,13 @@ def _items(data: Json, pictures: Mapping[str, Picture]) -> Items:
         )
         for line in data["lines"]
     ]
-    return Items(rows=rows, total=(_("Total"), _money(data["total"], data["currency"])))
+    sums, locale = sum_rows(data), reader_locale()
+    return Items(
+        rows=rows,
+        total=(_("Total"), _money(data["total"], data["currency"])),
+        added=added_rows(sums, locale=locale),
+        included=included_rows(sums, locale=locale),
+    )
 
 
 def _money(amount: int, currency: str) -> str:

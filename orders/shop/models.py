@@ -1,8 +1,12 @@
-"""The shop's own table: what customers can buy. Prices are in minor units of their currency."""
+"""The shop's own tables: what customers can buy, and what its delivery costs. Prices are in minor units of their
+currency."""
 
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+
+from orders.shop.delivery import HIGHEST_RATE, MOST_DAYS
 
 
 class Edition(models.TextChoices):
@@ -54,3 +58,65 @@ class Product(models.Model):
 
     def __str__(self) -> str:
         return f"{self.title} ({self.sku})"
+
+
+class DeliveryTerms(models.Model):
+    """On which terms orders in a currency are delivered to a country (docs/adr/0084).
+
+    Without any terms for a currency its orders are delivered everywhere for nothing, and nothing is said of time and
+    tax. With some, a country is served if there are terms for it, or for every other country. The admin site edits
+    them; orders keep those on which they were placed.
+    """
+
+    country = models.CharField(
+        max_length=2,
+        blank=True,
+        validators=[RegexValidator("^[A-Z]{2}$", "Enter a two-letter code in capitals, such as DE.")],
+        help_text="ISO 3166 code, as in DE; empty for every other country",
+    )
+    currency = models.CharField(
+        max_length=3,
+        default="EUR",
+        validators=[RegexValidator("^[A-Z]{3}$", "Enter a three-letter code in capitals, such as EUR.")],
+    )
+    price = models.PositiveIntegerField(help_text="minor units; 0 is free")
+    fewest_days = models.PositiveSmallIntegerField(
+        validators=[MinValueValidator(1)], help_text="working days from the order to the door, at least"
+    )
+    most_days = models.PositiveSmallIntegerField(
+        validators=[MaxValueValidator(MOST_DAYS)],
+        help_text="working days from the order to the door, at most",
+    )
+    tax_rate = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(HIGHEST_RATE)],
+        help_text="of the tax that prices include, in hundredths of a percent, as in 2100; 0 without tax",
+    )
+
+    class Meta:
+        ordering = ("currency", "country")
+        verbose_name = verbose_name_plural = "delivery terms"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["country", "currency"], name="one_delivery_per_country_and_currency"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(country="") | models.Q(country__regex="^[A-Z]{2}$"),
+                name="delivery_goes_to_a_country_or_every_other",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(currency__regex="^[A-Z]{3}$"), name="delivery_is_paid_in_a_currency"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    fewest_days__gte=1, fewest_days__lte=models.F("most_days"), most_days__lte=MOST_DAYS
+                ),
+                name="delivery_takes_from_the_fewest_days_to_the_most",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(tax_rate__lte=HIGHEST_RATE), name="tax_is_at_most_half_of_a_price"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.country or 'every other country'} ({self.currency})"

@@ -1,10 +1,11 @@
 """What a customer asks for at today's prices: the data of an order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from orders.business.placing import CannotBePlacedError
 from orders.engine.runtime.sql import fetch_frequent
+from orders.shop.delivery import Terms, sum_of, sums
 
 
 class UnknownProductError(CannotBePlacedError):
@@ -20,6 +21,14 @@ class MixedCurrenciesError(CannotBePlacedError):
     """Raised when the products in an order are sold in different currencies."""
 
 
+class NotDeliveredError(CannotBePlacedError):
+    """Raised when nothing is delivered to the country that an order is for."""
+
+    def __init__(self, country: str) -> None:
+        text = f"Nothing is delivered to {country}."
+        super().__init__(text, mistakes={"ship_to": {"country": [text]}})
+
+
 class _Product(NamedTuple):
     """What an order takes from the catalogue."""
 
@@ -28,28 +37,84 @@ class _Product(NamedTuple):
     currency: str
 
 
+class Tariff:
+    """The terms of delivery by country: all that there are, or those of the countries that somebody asks for."""
+
+    def __init__(self, terms: Mapping[tuple[str, str], Terms]) -> None:
+        """Takes the terms by currency and country; "" is every other country."""
+        self._terms = terms
+        self._currencies = {currency for currency, _ in terms}
+
+    def terms(self, currency: str, country: str) -> Terms | None:
+        """The terms of a country; None if there are none for the currency at all, so that delivery is free. Raises
+        `NotDeliveredError`."""
+        if not self.has_terms(currency):
+            return None
+        terms = self._terms.get((currency, country)) or self._terms.get((currency, ""))
+        if terms is None:
+            raise NotDeliveredError(country)
+        return terms
+
+    def has_terms(self, currency: str) -> bool:
+        """Whether there are terms for a currency at all."""
+        return currency in self._currencies
+
+    def serves(self, currency: str, country: str) -> bool:
+        """Whether orders in this currency are delivered to a country."""
+        is_free = not self.has_terms(currency)
+        return is_free or (currency, country) in self._terms or (currency, "") in self._terms
+
+    def listed(self) -> list[tuple[str, str, Terms]]:
+        """All terms, by currency and country."""
+        return sorted((*key, terms) for key, terms in self._terms.items())
+
+    def serves_any(self, country: str) -> bool:
+        """Whether orders in any currency that has terms are delivered to a country."""
+        return not self._terms or any(self.serves(currency, country) for currency in self._currencies)
+
+    def cheapest(self, currency: str) -> int:
+        """What delivery costs at least, in minor units."""
+        prices = [terms.price for (paid_in, _), terms in self._terms.items() if paid_in == currency]
+        return min(prices, default=0)
+
+
+class _Catalogue(NamedTuple):
+    """What orders take from the shop's tables: its products by SKU, and the terms of their countries."""
+
+    products: Mapping[str, _Product]
+    tariff: Tariff
+
+
 def describe(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the data of an order for this request at today's prices. One statement. Raises `UnknownProductError` and
-    `MixedCurrenciesError`."""
-    return _priced(request, _products([line["sku"] for line in request["lines"]]))
+    """Returns the data of an order for this request at today's prices. One statement. Raises `UnknownProductError`,
+    `MixedCurrenciesError` and `NotDeliveredError`."""
+    return _priced(request, _catalogue([request]))
 
 
 def describe_all(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | Exception]:
     """Does the same for many requests, with the error of each that cannot be placed. One statement."""
-    products = _products(list({line["sku"] for request in requests for line in request["lines"]}))
-    return [_priced_or_refused(request, products) for request in requests]
+    catalogue = _catalogue(requests)
+    return [_priced_or_refused(request, catalogue) for request in requests]
 
 
-def _priced_or_refused(
-    request: Mapping[str, Any], products: Mapping[str, _Product]
-) -> dict[str, Any] | Exception:
+def tariff(countries: Collection[str] | None = None) -> Tariff:
+    """The terms of delivery to these countries, or to all. One statement."""
+    if countries is None:
+        rows = fetch_frequent(TERMS, [])
+    else:
+        rows = fetch_frequent(f"{TERMS} {OF_COUNTRIES}", [list(countries)])
+    return Tariff({(currency, country): Terms(*terms) for country, currency, *terms in rows})
+
+
+def _priced_or_refused(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any] | Exception:
     try:
-        return _priced(request, products)
+        return _priced(request, catalogue)
     except CannotBePlacedError as error:
         return error
 
 
-def _priced(request: Mapping[str, Any], products: Mapping[str, _Product]) -> dict[str, Any]:
+def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]:
+    products = catalogue.products
     quantities = {line["sku"]: line["quantity"] for line in request["lines"]}
     if unknown := [sku for sku in quantities if sku not in products]:
         raise UnknownProductError(request["lines"], unknown)
@@ -57,6 +122,8 @@ def _priced(request: Mapping[str, Any], products: Mapping[str, _Product]) -> dic
     if len(currencies) > 1:
         text = f"One order cannot be in {' and '.join(sorted(currencies))}."
         raise MixedCurrenciesError(text, mistakes={"lines": [text]})
+    currency = currencies.pop()
+    terms = catalogue.tariff.terms(currency, request["ship_to"]["country"])
     lines = [
         {
             "sku": line["sku"],
@@ -72,21 +139,46 @@ def _priced(request: Mapping[str, Any], products: Mapping[str, _Product]) -> dic
         "ship_to": dict(request["ship_to"]),
         "email": request["email"],
         "payment_method": request["payment_method"],
-        "currency": currencies.pop(),
-        "total": sum(line["quantity"] * line["unit_price"] for line in lines),
+        "currency": currency,
+        **sums(sum_of(lines), terms),
         **{name: request[name] for name in ("language", "gift_note") if request.get(name)},
     }
 
 
-def _products(skus: Sequence[str]) -> dict[str, _Product]:
-    """The products that are for sale, by SKU. They are read for each order: a new price counts from its commit on."""
+TERMS = """
+    SELECT country, currency, price, fewest_days, most_days, tax_rate
+      FROM shop_deliveryterms AS terms
+"""
+OF_COUNTRIES = """
+     WHERE country = ANY(%s::text[]) OR country = ''
+        OR NOT EXISTS (SELECT FROM shop_deliveryterms AS earlier
+                        WHERE earlier.currency = terms.currency AND earlier.id < terms.id)
+"""
+"""The terms of some countries, and at least one of each currency, which says that its orders are not delivered for
+nothing."""
+
+
+def _catalogue(requests: Sequence[Mapping[str, Any]]) -> _Catalogue:
+    """The products that are for sale, and the terms. They are read for each order: a new price counts from its commit
+    on."""
+    skus = list({line["sku"] for request in requests for line in request["lines"]})
+    countries = list({request["ship_to"]["country"] for request in requests})
     rows = fetch_frequent(
-        """
-        SELECT sku, title, price, currency
+        f"""
+        SELECT true, sku, currency, title, price, NULL, NULL, NULL
           FROM orders_product
          WHERE is_listed
            AND sku = ANY(%s::text[])
+         UNION ALL
+        SELECT false, country, currency, NULL, price, fewest_days, most_days, tax_rate
+          FROM ({TERMS} {OF_COUNTRIES}) AS terms
         """,
-        [list(skus)],
+        [skus, countries],
     )
-    return {sku: _Product(title, price, currency) for sku, title, price, currency in rows}
+    products, terms = {}, {}
+    for is_product, name, currency, title, price, *rest in rows:
+        if is_product:
+            products[name] = _Product(title, price, currency)
+        else:
+            terms[currency, name] = Terms(price, *rest)
+    return _Catalogue(products, Tariff(terms))

@@ -1,4 +1,5 @@
-"""The countries that the shop's pages offer to send orders to. What the carrier does not serve it refuses anyway."""
+"""The countries that the shop's pages offer to send orders to: those with terms of delivery, but for those that a
+setting leaves out. What the carrier does not serve it refuses anyway."""
 
 import re
 from functools import cache
@@ -24,7 +25,19 @@ def present_not_served() -> frozenset[str]:
 
 
 def choices() -> list[tuple[str, str]]:
-    """Code and name of every country that is served, by name."""
+    """Code and name of every country that is served, by name. One statement."""
+    from orders.shop import pricing  # noqa: PLC0415 - the settings are read before there is a database
+
+    tariff = pricing.tariff()
+    return [(code, name) for code, name in _offered() if tariff.serves_any(code)]
+
+
+def is_offered(code: str) -> bool:
+    """Whether a text is the code of a country that no setting leaves out. No statement."""
+    return code in dict(_offered())
+
+
+def _offered() -> list[tuple[str, str]]:
     from orders.fields import countries  # noqa: PLC0415 - the roles need no names of countries
 
     return [(code, name) for code, name in countries.choices() if code not in present_not_served()]

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orders.business import (
+    BadOrderError,
     Draft,
     Environment,
     Field,
@@ -19,12 +20,14 @@ from orders.business import (
     Money,
     OrderKind,
     Profile,
+    SumRow,
     Workflow,
     fewer_lines,
 )
-from orders.shop import description, fulfilment, pricing, served
+from orders.shop import delivery_words, description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
+from orders.shop.delivery import delivery_of, sum_of, summed_again, sums, tax_of
 from orders.shop.models import Product
 from orders.shop.pictures import line_pictures
 from orders.shop.runbooks import RUNBOOKS
@@ -139,8 +142,20 @@ class FulfilOrder(OrderKind):
         if "lines" not in changes:
             return super().edit(data, changes)
         lines = fewer_lines(data["lines"], changes["lines"])
-        total = sum(line["quantity"] * line["unit_price"] for line in lines)
-        return {**data, **changes, "lines": lines, "total": total}
+        return {**data, **changes, "lines": lines, **summed_again(data, sum_of(lines))}
+
+    @classmethod
+    def correct(cls, data: Json, changes: Json) -> Json:
+        edited = cls.edit(data, changes)
+        country = edited["ship_to"]["country"]
+        if country == data["ship_to"]["country"]:
+            return edited
+        try:
+            terms = pricing.tariff([country]).terms(edited["currency"], country)
+        except pricing.NotDeliveredError as error:
+            raise BadOrderError(str(error), where="ship_to.country") from error
+        rest = {name: value for name, value in edited.items() if name not in ("delivery", "tax")}
+        return {**rest, **sums(sum_of(edited["lines"]), terms)}
 
     @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
@@ -156,6 +171,22 @@ class FulfilOrder(OrderKind):
         address = description.ship_to(data)
         is_whole = all(address.get(part) for part in description.SHIP_TO)
         return [(gettext("Ships to"), written_address(address))] if is_whole else []
+
+    @classmethod
+    def sum_rows(cls, data: Json) -> Sequence[SumRow]:
+        return delivery_words.sum_rows(data)
+
+    @classmethod
+    def client_members(cls) -> Mapping[str, Any]:
+        from orders.shop.rest_delivery import MEMBERS  # noqa: PLC0415 - the roles need no REST framework
+
+        return MEMBERS
+
+    @classmethod
+    def client_values(cls, data: Json) -> Mapping[str, Any]:
+        currency = data.get("currency")
+        values = {"delivery": delivery_of(data), "tax": tax_of(data)} if isinstance(currency, str) else {}
+        return {name: (value, currency) for name, value in values.items() if value}
 
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:

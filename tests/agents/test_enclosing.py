@@ -21,7 +21,8 @@ from orders.shop.models import Product
 from orders.vocabulary import EventKind, Reason
 from tests.agents.calls import compensate, forward, perform, reversal_of
 from tests.sandbox.process import Sandbox
-from tests.web.shopping import customer, note, shop_order
+from tests.support.factories import step_of
+from tests.web.shopping import customer, done, note, shop_order
 
 
 @contextmanager
@@ -81,16 +82,18 @@ def test_the_link_opens_the_page_of_the_order() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_guests", [True, False])
-def test_what_is_enclosed_takes_at_most_four_statements(
+def test_what_is_enclosed_takes_at_most_five_statements(
     is_guests: bool, django_assert_max_num_queries: Any
 ) -> None:
-    order = shop_order(customer=None if is_guests else customer()[0])
+    order = shop_order(done("create-shipment"), customer=None if is_guests else customer()[0])
+    delivery = {"price": 0, "fewest_days": 1, "most_days": 2}
     skus = [f"print-{number}" for number in range(MOST + 1)]
     Product.objects.bulk_create(Product(sku=sku, title=sku, price=100, currency="EUR") for sku in skus[1:])
     lines = [{"sku": sku, "title": sku, "quantity": 1, "unit_price": 100} for sku in skus]
-    request = replace(forward("send-confirmation", lines=lines), order_id=order.order_id)
-    with django_assert_max_num_queries(4):
+    request = replace(forward("send-confirmation", lines=lines, delivery=delivery), order_id=order.order_id)
+    with django_assert_max_num_queries(5):
         enclosures = look_up(request)
+    assert enclosures.sent_at == step_of(order, "create-shipment").completed_at
     assert enclosures.is_guests is is_guests
     assert sorted(enclosures.pictures) == skus[1:MOST]  # the first has gone, the last is one too many
     assert {picture.width for picture in enclosures.pictures.values()} == {72}

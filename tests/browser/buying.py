@@ -51,6 +51,7 @@ def fill_checkout(page: Page, method: str = "card_ok") -> None:
     for label, text in ADDRESS.items():
         page.get_by_label(label, exact=True).fill(text)
     page.get_by_label("Country").select_option("GB")
+    page.locator("[data-sum]:not([aria-busy]) [data-country=GB]").wait_for()
     page.locator(f"[value={method}]").check()
 
 

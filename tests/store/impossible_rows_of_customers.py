@@ -16,7 +16,7 @@ from orders.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from orders.shop.models import Product
+from orders.shop.models import DeliveryTerms, Product
 from tests.store.impossible_rows import SOMEBODY, WHEN, twice
 
 
@@ -28,6 +28,15 @@ def webhook(**fields: Any) -> WebhookEndpoint:
 def delivery(**fields: Any) -> WebhookDelivery:
     endpoint = WebhookEndpoint.objects.first() or webhook()
     return WebhookDelivery.objects.create(endpoint=endpoint, order_id=endpoint.pk, event_id=1, **fields)
+
+
+def terms(*rows: dict[str, Any]) -> Callable[[], object]:
+    def create() -> None:
+        for fields in rows:
+            legal = {"country": "NL", "price": 0, "fewest_days": 1, "most_days": 2, "tax_rate": 2100}
+            DeliveryTerms.objects.create(**(legal | fields))
+
+    return create
 
 
 def token(**fields: Any) -> Callable[[], object]:
@@ -89,6 +98,20 @@ ORDER: dict[str, Any] = {
 }
 
 OF_CUSTOMERS: list[tuple[str, str, Callable[[], object]]] = [
+    ("one_delivery_per_country_and_currency", "terms for a country twice", terms({}, {"price": 5})),
+    (
+        "one_delivery_per_country_and_currency",
+        "terms for every other country twice",
+        terms({"country": ""}, {"country": ""}),
+    ),
+    ("delivery_goes_to_a_country_or_every_other", "terms for half a country", terms({"country": "N"})),
+    ("delivery_goes_to_a_country_or_every_other", "a country in small letters", terms({"country": "nl"})),
+    ("delivery_is_paid_in_a_currency", "terms in no currency", terms({"currency": ""})),
+    ("shop_deliveryterms_price_check", "a price below zero", terms({"price": -1})),
+    ("delivery_takes_from_the_fewest_days_to_the_most", "no days", terms({"fewest_days": 0})),
+    ("delivery_takes_from_the_fewest_days_to_the_most", "days in reverse", terms({"fewest_days": 3})),
+    ("delivery_takes_from_the_fewest_days_to_the_most", "a hundred days", terms({"most_days": 100})),
+    ("tax_is_at_most_half_of_a_price", "a tax of more than 50%", terms({"tax_rate": 5001})),
     ("one_default_address_per_user", "two defaults", addresses({"is_default": True}, {"is_default": True})),
     ("country_is_two_letters", "a country's name", addresses({"country": "nl"})),
     (

@@ -3,6 +3,7 @@
 import re
 import uuid
 from dataclasses import replace
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.parser import BytesParser
 from email.policy import default
@@ -92,6 +93,49 @@ def test_the_confirmation_lists_the_lines_the_total_and_the_address() -> None:
     for part in ("Total: €127.00", "1 Main St", "30-001 Kraków", "Poland"):
         assert part in text
     assert "racking" not in text
+
+
+SUMMED = {
+    "delivery": {"price": 890, "fewest_days": 3, "most_days": 6},
+    "tax": {"rate": 2300, "amount": 2541},
+    "total": 13590,
+}
+
+
+@pytest.mark.parametrize("compose", [compose_confirmation, compose_cancellation])
+def test_both_emails_have_what_stands_between_the_lines_and_the_total(compose: Any) -> None:
+    mail = as_received(compose(request(**SUMMED), sender=SENDER))
+    assert (
+        "  1 × Első nap: €49.00\n  Delivery to Poland: €8.90\n  Total: €135.90\n  Includes 23% VAT: €25.41\n"
+    ) in text_of(mail)
+    html = html_of(mail)
+    places = [html.index(part) for part in ("Delivery to Poland", "€8.90", "€135.90", "Includes 23% VAT")]
+    assert places == sorted(places)
+
+
+def test_an_email_says_that_delivery_is_free() -> None:
+    free = {"delivery": {**SUMMED["delivery"], "price": 0}, "total": 12700}
+    assert "Delivery to Poland: free" in text_of(
+        as_received(compose_confirmation(request(**free), sender=SENDER))
+    )
+
+
+def test_the_confirmation_says_when_the_parcel_should_arrive_from_when_it_was_sent() -> None:
+    sent = {"create-shipment": {"tracking": "trk_1"}}
+    friday = Enclosures(sent_at=datetime(2026, 11, 27, 23, 59, tzinfo=UTC))
+    mail = as_received(
+        compose_confirmation(request(results=sent, **SUMMED), sender=SENDER, enclosures=friday)
+    )
+    assert "Should arrive: Wed, Dec 2 – Mon, Dec 7" in text_of(mail).replace("\u2009", " ")
+    for results, data, enclosures in (
+        ({}, SUMMED, friday),
+        (sent, {}, friday),
+        (sent, SUMMED, Enclosures()),
+    ):
+        mail = as_received(
+            compose_confirmation(request(results=results, **data), sender=SENDER, enclosures=enclosures)
+        )
+        assert "Should arrive" not in text_of(mail)
 
 
 def test_the_confirmation_names_the_tracking_number_when_there_is_one() -> None:

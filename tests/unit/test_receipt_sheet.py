@@ -128,9 +128,9 @@ def test_what_stands_between_the_lines_and_the_total_is_shown() -> None:
     sheet = replace(
         receipt(),
         between=[Row(label="Delivery to Germany", text="€6.90")],
-        included=[Row(label="includes 21% VAT", text="€12.04")],
+        included=[Row(label="Includes 21% VAT", text="€12.04")],
     )
-    expected = "Delivery to Germany\n€6.90\nTotal paid\n€78.00\nincludes 21% VAT\n€12.04\n"
+    expected = "Delivery to Germany\n€6.90\nTotal paid\n€78.00\nIncludes 21% VAT\n€12.04\n"
     assert expected in text_of(typeset(sheet))
 
 

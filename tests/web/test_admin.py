@@ -20,7 +20,7 @@ from tests.support.people import person, signed_in
 
 pytestmark = pytest.mark.django_db
 
-EDITABLE = {"product", "user"}
+EDITABLE = {"deliveryterms", "product", "user"}
 INLINE = re.compile(
     r"<script(?![^>]*\bsrc=)(?![^>]*type=.application/json)|<style|\sstyle=|\son\w+=|javascript:", re.I
 )

@@ -6,9 +6,11 @@ import pytest
 from rest_framework.test import APIClient
 
 from orders.models import Order, OrderProcess
+from orders.shop.models import DeliveryTerms
 from tests.services.edited_orders import GOUDA
 from tests.services.test_corrections import not_served, sold_out, unanswered
 from tests.support.factories import step_of
+from tests.support.order_bodies import LONDON
 from tests.support.people import api_client
 from tests.support.roles import everything, history
 from tests.web.helpers import ORDERS, assert_problem, in_threads, mistakes
@@ -104,3 +106,19 @@ def test_of_a_crowd_of_corrections_one_is_accepted(ada: APIClient) -> None:
     for response in refused:
         assert_problem(response, "not_waiting_for_customer")
     assert len(history(order, "corrected")) == 1
+
+
+def test_a_dearer_delivery_has_to_be_agreed_to_by_its_total(ada: APIClient) -> None:
+    DeliveryTerms.objects.create(country="GB", price=990, fewest_days=3, most_days=6, tax_rate=2000)
+    order = hers(ada, not_served())
+    problem = assert_problem(correct(ada, order, ship_to=LONDON), "act_refused")
+    assert problem["detail"] == (
+        "The order would cost EUR 136.90 instead of EUR 127.00, and nobody has agreed to that yet."
+    )
+    url = f"{ORDERS}/{order.pk}/corrections"
+    other = ada.post(url, {"changes": {"ship_to": LONDON}, "total": 12_700})
+    assert_problem(other, "act_refused")
+    agreed = ada.post(url, {"changes": {"ship_to": LONDON}, "total": 13_690})
+    assert agreed.status_code == 202
+    assert agreed.json()["total"] == {"amount": 13_690, "currency": "EUR"}
+    assert agreed.json()["delivery"]["price"] == {"amount": 990, "currency": "EUR"}

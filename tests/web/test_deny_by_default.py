@@ -19,8 +19,16 @@ PUBLIC = {
         *("catalogue", "picture", "picture-png", "poster", "design", None),
         *("shipping", "returns", "privacy", "contact"),
         *("cart", "cart-add", "cart-change", "cart-remove"),
-        *("checkout", "find-order", "order-pay", "guest-order-pay", "order-again", "guest-order-again"),
         *("order-receipt", "guest-order-receipt"),
+        *(
+            "checkout",
+            "checkout-sum",
+            "find-order",
+            "order-pay",
+            "guest-order-pay",
+            "order-again",
+            "guest-order-again",
+        ),
     },
     "order": {
         *("page", "progress", "cancel", "guest-page", "guest-progress", "guest-cancel", "guest-renew"),

@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from rest_framework.test import APIClient
 
 from orders.models import Order, OrderProcess, SubmissionKey, SubmissionMessage
-from orders.shop.models import Product
+from orders.shop.models import DeliveryTerms, Product
 from orders.shop.time_limits import present_limits
 from orders.vocabulary import TokenScope
 from tests.support.businesses import Bakery, Oven, business
@@ -54,6 +54,27 @@ def test_a_quote_says_what_the_order_then_is(ada: APIClient) -> None:
     assert quote["steps"] == [
         *("reserve-stock", "authorise-payment", "create-shipment", "capture-payment", "send-confirmation")
     ]
+
+
+def test_a_quote_says_what_delivery_costs_and_what_tax_is_included(ada: APIClient) -> None:
+    DeliveryTerms.objects.create(country="GB", price=990, fewest_days=3, most_days=6, tax_rate=2000)
+    quote = quoted(ada)
+    assert quote["delivery"] == {
+        "price": {"amount": 990, "currency": "EUR"},
+        "fewest_days": 3,
+        "most_days": 6,
+    }
+    assert quote["tax"] == {"rate": 2000, "amount": {"amount": 2282, "currency": "EUR"}}
+    assert quote["total"] == {"amount": TOTAL + 990, "currency": "EUR"}
+    order = place(ada)
+    for name in ("delivery", "tax", "total"):
+        assert quote[name] == order[name]
+
+
+def test_it_refuses_a_country_that_is_not_served(ada: APIClient) -> None:
+    DeliveryTerms.objects.create(country="GB", price=990, fewest_days=3, most_days=6)
+    response = ada.post(QUOTE, order_body(ship_to={"country": "IS"}))
+    assert mistakes(response) == ["/ship_to/country"]
 
 
 def test_it_promises_what_an_order_that_is_placed_now_is_promised(ada: APIClient) -> None:

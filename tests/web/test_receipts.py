@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from orders.models import Event, OrderProcess
+from orders.models import Event, Order, OrderProcess
 from orders.shop.receipts.contents import has_receipt
 from orders.vocabulary import EventKind
 from orders.wording.customers.charges import Charge, charge_of
@@ -49,6 +49,24 @@ def test_what_was_paid_is_on_the_receipt(client: Client) -> None:
     assert "Tidal Lines\n2\n€39.00\n€78.00\nTotal paid\n€78.00\n" in text
     assert "Ships to\nAda\nLane 1\n2611 Delft\nNetherlands\n" in text
     assert "efund" not in text
+
+
+def test_what_delivery_cost_and_the_tax_in_the_total_are_on_it(client: Client) -> None:
+    order = paid_order()
+    delivery = {"price": 690, "fewest_days": 2, "most_days": 4}
+    row = Order.objects.get()
+    row.data = {
+        **row.data,
+        "currency": "EUR",
+        "delivery": delivery,
+        "tax": {"rate": 2100, "amount": 1473},
+        "total": 8490,
+    }
+    row.total = 7800 + 690
+    row.save()
+    text = text_of(client, f"{guest_page(order)}receipt.pdf")
+    assert "€78.00\nDelivery to Netherlands\n€6.90\nTotal paid\n€84.90\n" in text
+    assert "Total paid\n€84.90\nIncludes 21% VAT\n€14.73\n" in text
 
 
 def test_the_order_leads_to_it_and_it_is_named_after_the_order(client: Client) -> None:

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import override
+
 from orders.business import registry
 from orders.business.fields import Field, FieldType
+from orders.business.kinds import SumRow
 from orders.fields.money import Money
 from orders.models import Order, OrderLine
 
@@ -60,6 +63,7 @@ class OrderProfile:
     addresses: Sequence[ProfileAddress] = ()
     texts: Sequence[ProfileText] = ()
     attributes: Sequence[ProfileAttribute] = ()
+    sum_rows: Sequence[SumRow] = ()
 
 
 def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]) -> OrderProfile:
@@ -68,6 +72,8 @@ def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]
     label = (kind.label if kind else "") or workflow
     if order is None:
         return OrderProfile(label=label)
+    with override("en"):  # the console's language
+        sum_rows = kind.sum_rows(order.data or {}) if kind else ()
     labels = {attribute.name: attribute.label for attribute in (kind.attributes if kind else ())}
     return OrderProfile(
         label=label,
@@ -88,6 +94,7 @@ def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]
         addresses=_addresses(kind.fields if kind else (), order.data or {}),
         texts=_texts(kind.texts if kind else (), order.data or {}),
         attributes=[_attribute(text, labels) for text in order.attributes],
+        sum_rows=sum_rows,
     )
 
 

@@ -11,6 +11,7 @@ from babel import Locale
 from babel.dates import format_date
 from django.utils.translation import gettext as _
 
+from orders.business import SumRow
 from orders.business.words import Charge
 from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerOrder
@@ -118,6 +119,7 @@ def receipt_of(
     ]
     if paid_at:
         facts.append(Row(label=_("Paid"), text=_date(paid_at, locale)))
+    rows = FulfilOrder.sum_rows(tracked.data)
     small_print = [_("Dates are in UTC.")]
     if is_demonstration:
         small_print.append(_("This is a demonstration: no money has moved."))
@@ -134,9 +136,9 @@ def receipt_of(
         ],
         facts=facts,
         lines=[_line(line.title, line.quantity, line.unit_price, locale) for line in order.lines],
-        between=(),
+        between=[_sum_row(row, locale) for row in rows if not row.is_included],
         total=money(total, locale=locale),
-        included=(),
+        included=[_sum_row(row, locale) for row in rows if row.is_included],
         refund=_refund(tracked, total, locale),
         small_print=small_print,
         words=_words(),
@@ -157,6 +159,10 @@ def _line(title: str, quantity: int, unit_price: Money, locale: Locale) -> Recei
         unit_price=money(unit_price, locale=locale),
         amount=money(amount, locale=locale),
     )
+
+
+def _sum_row(row: SumRow, locale: Locale) -> Row:
+    return Row(label=row.label, text=money(row.amount, locale=locale))
 
 
 def _refund(tracked: TrackedOrder, total: Money, locale: Locale) -> str:

@@ -7,14 +7,17 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from orders.shop import catalogue as catalogue_selectors
+from orders.shop import pricing
 from orders.shop.catalogue import LineProduct
 from orders.shop.storefront import cart
 from orders.shop.storefront.cart_forms import AddForm, ChangeForm, PrintForm
+from orders.shop.storefront.summary import summary_of
 
 
 @login_not_required
@@ -22,7 +25,10 @@ from orders.shop.storefront.cart_forms import AddForm, ChangeForm, PrintForm
 @never_cache
 def show_cart(request: HttpRequest) -> HttpResponse:
     """The cart at current prices."""
-    return render(request, "storefront/cart.html", {"cart": cart.read(request), "most": cart.MOST_OF_ONE})
+    content = cart.read(request)
+    summary = summary_of(content, "", pricing.tariff(), today=timezone.now().date())
+    context = {"cart": content, "summary": summary, "most": cart.MOST_OF_ONE}
+    return render(request, "storefront/cart.html", context)
 
 
 @login_not_required

@@ -12,25 +12,30 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from orders.business.intake_pause import is_paused
 from orders.business.placing import IntakePausedError, KeyReusedError
-from orders.fields import postal_address
+from orders.fields import countries, postal_address
+from orders.fields.locales import reader_locale
 from orders.order_page.addresses import order_url
 from orders.selectors import accounts as account_selectors
 from orders.selectors import orders as order_selectors
 from orders.selectors.tracked_orders import GUEST
 from orders.services import customers as customer_services
+from orders.shop import pricing, served
 from orders.shop.placing import NewLine, NewOrder, as_order, place_order
-from orders.shop.pricing import MixedCurrenciesError, UnknownProductError
+from orders.shop.pricing import MixedCurrenciesError, NotDeliveredError, UnknownProductError
 from orders.shop.storefront import cart
 from orders.shop.storefront.cart import Cart
 from orders.shop.storefront.checkout_form import METHODS, CheckoutForm
+from orders.shop.storefront.summary import Summary, summary_of
+from orders.wording.units import money
 
 KEY, PLACED = "checkout_key", "checkout_placed"
 REMEMBERED = 10
@@ -49,12 +54,31 @@ def check_out(request: HttpRequest) -> HttpResponse:
     content = cart.read(request)
     if not content.lines:
         return redirect("shop:cart")
+    if "update" in request.POST:  # the button for those without JavaScript
+        return _show(request, content, CheckoutForm(initial=request.POST.dict()))
     if form:
         return _order(request, content, form)
     if content.has_gone:
         messages.warning(request, _("Something in your cart is no longer for sale. Remove it to continue."))
         return redirect("shop:cart")
     return _show(request, content, CheckoutForm(initial=_initial(request) | {"payment_method": "card_ok"}))
+
+
+@login_not_required
+@never_cache
+@require_safe
+def show_sum(request: HttpRequest) -> HttpResponse:
+    """The part of the checkout that says what the order comes to, for the country that has just been chosen."""
+    content = cart.read(request)
+    if not content.lines:
+        return redirect("shop:cart")
+    context = {"summary": _summary(content, request.GET.get("country", ""))}
+    return render(request, "storefront/parts/checkout_sum.html", context)
+
+
+def _summary(content: Cart, country: str) -> Summary:
+    offered = country if served.is_offered(country) else ""
+    return summary_of(content, offered, pricing.tariff(), today=timezone.now().date())
 
 
 def _initial(request: HttpRequest) -> dict[str, str]:
@@ -71,6 +95,7 @@ def _initial(request: HttpRequest) -> dict[str, str]:
 def _show(request: HttpRequest, content: Cart, form: CheckoutForm, *, status: int = 200) -> HttpResponse:
     context: dict[str, Any] = {
         "cart": content,
+        "summary": _summary(content, form["country"].value() or ""),
         "form": form,
         "key": _key(request),
         "methods": METHODS.items(),
@@ -92,8 +117,8 @@ def _refuse(request: HttpRequest, form: CheckoutForm, error: IntakePausedError) 
 def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpResponse:
     if content.has_gone:
         form.add_error(None, _("Something in your cart is no longer for sale. Remove it to continue."))
-    elif content.total and form["seen_total"].data != str(content.total.amount):
-        form.add_error(None, _("The total has changed since you last saw it. Check it before you order."))
+    elif unseen := _unseen(content, form):
+        form.add_error(None, unseen)
     if not form.is_valid():
         return _show(request, content, form)
     client = order_selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
@@ -113,6 +138,9 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
     except (UnknownProductError, MixedCurrenciesError):
         form.add_error(None, _("Something in your cart can no longer be ordered. Check your cart."))
         return _show(request, cart.read(request), form)
+    except NotDeliveredError:
+        form.add_error("country", _("We don’t deliver there. Choose another country."))
+        return _show(request, cart.read(request), form)
     except KeyReusedError:
         # Another form of this session was quicker, and its order stands.
         earlier = customer_services.order_of_key(client=client, key=key)
@@ -120,6 +148,18 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
         messages.info(request, _("You’ve already placed this order, from another window."))
         return redirect(_remember(request, key, earlier))
     return redirect(_remember(request, key, placed_order.order_id))
+
+
+def _unseen(content: Cart, form: CheckoutForm) -> str:
+    """Says that the order would cost something else than its customer has seen; empty if it would not."""
+    summary, seen = _summary(content, form["country"].data or ""), form["seen_total"].data
+    if summary.total is None or seen == str(summary.total.amount):
+        return ""
+    if seen:
+        return _("The total has changed since you last saw it. Check it before you order.")
+    total = money(summary.total, locale=reader_locale())
+    words = _("With delivery to {country} your order comes to {total}. Press the button again to order.")
+    return words.format(country=countries.name(summary.country), total=total)
 
 
 def _new_order(content: Cart, form: CheckoutForm) -> NewOrder:

@@ -25,6 +25,7 @@ urlpatterns = [
     path("cart/change/", cart_views.change, name="cart-change"),
     path("cart/remove/", cart_views.remove, name="cart-remove"),
     path("checkout/", checkout.check_out, name="checkout"),
+    path("checkout/sum/", checkout.show_sum, name="checkout-sum"),
     path("orders/find/", find_order.find_order, name="find-order"),
     path("orders/<uuid:order_id>/pay/", pay_again.pay, name="order-pay"),
     path("o/<str:token>/pay/", pay_again.pay, name="guest-order-pay"),

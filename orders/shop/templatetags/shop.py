@@ -8,6 +8,8 @@
 {% delivery tracked.data as ship_to %}      the address, with the country's name
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
 {% if order|has_receipt %}                  whether the money of an order has been taken
+{% arrival tracked progress as days %}       the days on which the order should arrive; empty where that is not known
+{% delivery_terms as terms %}               what delivery costs and how long it takes, by country; empty if it is free
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
 """
 
@@ -23,14 +25,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from orders.fields import countries
+from orders.fields.locales import reader_locale
 from orders.order_page.correction_forms import CorrectionForm
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
-from orders.shop import catalogue, posters
+from orders.selectors.tracked_orders import TrackedOrder
+from orders.shop import catalogue, posters, pricing
+from orders.shop.delivery_words import TermsRow, arrives, terms_rows
 from orders.shop.description import ship_to
+from orders.shop.estimates import estimate
 from orders.shop.receipts import contents
 from orders.shop.storefront.checkout_form import METHODS
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
+from orders.wording.customers.progress import Progress
 
 register = template.Library()
 
@@ -86,6 +93,19 @@ def parcel(order: CustomerOrder) -> Parcel | None:
 def has_receipt(order: CustomerOrder) -> bool:
     """Whether there is a receipt for an order."""
     return contents.has_receipt(order)
+
+
+@register.simple_tag
+def arrival(tracked: TrackedOrder, present: Progress) -> str:
+    """The days on which an order should arrive; empty where that is not known."""
+    days = estimate(tracked, present)
+    return arrives(days, locale=reader_locale()) if days else ""
+
+
+@register.simple_tag
+def delivery_terms() -> Sequence[TermsRow]:
+    """What delivery costs and how long it takes, by country; empty if it is free everywhere."""
+    return terms_rows(pricing.tariff())
 
 
 @register.simple_tag
