@@ -79,6 +79,8 @@ class OrderKind:
     names, in `Step.editable`."""
     customer_fields: ClassVar[Sequence[Field]] = ()
     """What only customers may change of an order, beside `fields`, under the names in `Step.customer_editable`."""
+    texts: ClassVar[Sequence[Field]] = ()
+    """What else operators read of an order's data and cannot edit, such as a note, if it is there."""
     attributes: ClassVar[Sequence[Attribute]] = ()
     """What its orders are searched by, beside their id, title, email, value and lines."""
     customer_words: ClassVar[CustomerWords] = CustomerWords()

@@ -125,9 +125,7 @@ def _text(block: Block) -> str:
             return f"{text}:\n\n{url}"
         case Items(rows=rows):
             sums = [*block.added, *([block.total] if block.total else []), *block.included]
-            return "\n".join(
-                [*(_item(row) for row in rows), *(f"  {name}: {sum_}" for name, sum_ in sums)]
-            )
+            return "\n".join([*(_item(row) for row in rows), *(f"  {name}: {sum_}" for name, sum_ in sums)])
         case Facts(rows):
             return "\n".join(f"{label}:{_indented(_plain(fact))}" for label, fact in rows)
 

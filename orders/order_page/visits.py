@@ -65,7 +65,7 @@ def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
         visit = _visit(request, order_id, token)
         if visit is None:
             if accounts_order_id := _order_of_account(token):
-                return _in_account(request, accounts_order_id)
+                return _in_account(request, accounts_order_id, token)
             if read_old_token(token) is not None:
                 renew = reverse("order:guest-renew", args=[token])
                 context = {"renew": renew, "days": VALID_FOR.days}
@@ -83,9 +83,10 @@ def _order_of_account(token: str) -> UUID | None:
     return order_id if is_taken_over else None
 
 
-def _in_account(request: HttpRequest, order_id: UUID) -> HttpResponse:
-    """Leads its owner to the order. Others who have the link read that it is in an account, and nothing else of it."""
-    page = order_url(order_id, is_guest=False)
+def _in_account(request: HttpRequest, order_id: UUID, token: str) -> HttpResponse:
+    """Leads its owner to the same page of the order. Others who have the link read that it is in an account, and
+    nothing else of it."""
+    page = order_url(order_id, is_guest=False) + request.path.removeprefix(token_url(token))
     if _visit(request, order_id, "") is not None:
         return redirect(page)
     context = {"number": spoken_number(order_id), "sign_in": _sign_in(page)}

@@ -20,7 +20,7 @@ from orders.selectors.customer_order import (
 )
 from orders.selectors.orders import LOOKS, Belonging, belonging_to, find_submission
 from orders.selectors.stored_orders import stored_order
-from orders.vocabulary import EventKind, StepStatus
+from orders.vocabulary import EventKind, Outcome, StepStatus
 
 GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
@@ -144,6 +144,11 @@ def result_of(order: CustomerOrder, step: str) -> Mapping[str, Any]:
     else:
         results = list(StepState.objects.filter(process=order.id, name=step).values_list("result", flat=True))
     return results[0] or {} if results else {}
+
+
+def was_done(*, order_id: UUID, step: str) -> bool:
+    """Whether a step of an order that is not archived is known to have been done, also if it was reversed since."""
+    return StepState.objects.filter(process=order_id, name=step, outcome=Outcome.DONE).exists()
 
 
 def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:

@@ -26,6 +26,7 @@ PAYMENT_TOKEN = f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_PAYMENT_TOKEN - 1}}}"
 """What the payment gateway's token for a way to pay looks like."""
 LONGEST_SKU = 40
 LARGEST_EDITION = 9_999
+LONGEST_GIFT_NOTE = 300
 LANGUAGE = "[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
 """What the tag of a language looks like, as in "en" and "pt-BR" (BCP 47)."""
 
@@ -45,7 +46,8 @@ class Line:
 @dataclass(frozen=True, kw_only=True)
 class Description:
     """An order as a customer placed it. `total` is in minor units of `currency`: that of the lines and the delivery,
-    which includes the tax. `language` is the tag of the one that emails about it are in; "" if nobody has said."""
+    which includes the tax. `language` is the tag of the one that emails about it are in; "" if nobody has said.
+    `gift_note` is put into the parcel: one paragraph, or "" for none."""
 
     lines: tuple[Line, ...]
     ship_to: Mapping[str, str]
@@ -54,6 +56,7 @@ class Description:
     currency: str
     total: int
     language: str = ""
+    gift_note: str = ""
     delivery: Delivery | None = None
     tax: Tax | None = None
 
@@ -77,6 +80,7 @@ def parse(data: object) -> Description:
         currency=read_letters(order.get("currency"), "currency", 3),
         total=total,
         language=_language(order.get("language")),
+        gift_note=_gift_note(order.get("gift_note")),
         delivery=delivery,
         tax=read_tax(order, total),
     )
@@ -101,6 +105,7 @@ def as_json(order: Description) -> Json:
         "currency": order.currency,
         "total": order.total,
         **({"language": order.language} if order.language else {}),
+        **({"gift_note": order.gift_note} if order.gift_note else {}),
         **({"delivery": asdict(order.delivery)} if order.delivery else {}),
         **({"tax": asdict(order.tax)} if order.tax else {}),
     }
@@ -139,6 +144,10 @@ def _language(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(LANGUAGE, value):
         raise BadOrderError(f"language must be the tag of a language, not {shown(value)}.", where="language")
     return value
+
+
+def _gift_note(value: object) -> str:
+    return "" if value is None else read_text(value, "gift_note", LONGEST_GIFT_NOTE)
 
 
 def _lines(value: object) -> tuple[Line, ...]:

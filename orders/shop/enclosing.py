@@ -22,11 +22,17 @@ from orders.access import guest_links
 from orders.emails import pictures
 from orders.engine.contracts import Request
 from orders.fields.locales import known_language, reader_locale
-from orders.selectors.tracked_orders import addressee_of, completed_at, order_of_customer, result_of
+from orders.selectors.tracked_orders import (
+    addressee_of,
+    completed_at,
+    order_of_customer,
+    result_of,
+    was_done,
+)
 from orders.shop.catalogue import line_products
 from orders.shop.editions import EditionNumbers, is_numbered, numbers_of
 from orders.shop.estimates import SHIPMENT
-from orders.shop.fulfilment import RESERVATION
+from orders.shop.fulfilment import POINT_OF_NO_RETURN, RESERVATION
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_names, line_pictures
 from orders.shop.workflows import FulfilOrder
@@ -104,9 +110,9 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The link, unless the reader cannot open it, whether it is a guest's, names, pictures and numbers of the posters,
-    when the parcel was sent, and what is said of a cancellation. At most four statements, and nine more for numbers or
-    a cancellation."""
+    """The links to the order and to the receipt of what was paid, unless the reader cannot open them, whether they are a
+    guest's, names, pictures and numbers of the posters, when the parcel was sent, and what is said of a cancellation.
+    At most five statements, and nine more for numbers or a cancellation."""
     skus = [line["sku"] for line in request.data["lines"]]
     with translation.override(known_language(request.data.get("language"))):
         products = line_products(skus)
@@ -116,15 +122,22 @@ def look_up(request: Request) -> Enclosures:
     addressee = addressee_of(request.order_id)
     tells = FulfilOrder.tells_customers_of_clients
     can_open = addressee is None or addressee.can_open_page(tells_customers_of_clients=tells)
+    link = order_link(request.order_id) if can_open else ""
     return Enclosures(
         names=names,
-        link=order_link(request.order_id) if can_open else "",
+        link=link,
+        receipt=f"{link}receipt.pdf" if link and _has_receipt(request) else "",
         is_guests=addressee is None or addressee.is_guest,
         pictures=pictures.inline(drawn, order_id=request.order_id),
         cancellation=_cancellation(request) if request.compensates else (),
         sent_at=_sent_at(request),
         numbers={} if request.compensates else _numbers(request),
     )
+
+
+def _has_receipt(request: Request) -> bool:
+    """Whether the money was taken."""
+    return not request.compensates and was_done(order_id=request.order_id, step=POINT_OF_NO_RETURN)
 
 
 def _sent_at(request: Request) -> datetime | None:

@@ -127,8 +127,10 @@ def authorisation(order: Json) -> Json:
 
 
 def shipment(order: Json) -> Json:
-    """Returns what the carrier gets: the quantities and the address. No price and no email."""
-    return {"lines": _quantities(order), "ship_to": dict(order["ship_to"])}
+    """Returns what the carrier gets: the quantities, the address, and the note for the parcel if there is one. No
+    price and no email."""
+    note = {"gift_note": order["gift_note"]} if "gift_note" in order else {}
+    return {"lines": _quantities(order), "ship_to": dict(order["ship_to"]), **note}
 
 
 def confirmation(order: Json) -> Json:

@@ -60,8 +60,8 @@ class Sender:
 
 @dataclass(frozen=True, kw_only=True)
 class Enclosures:
-    """What an email has beside the request's words: the link to the order, if its reader can open it, and by SKU what
-    the lines are called in the order's language, and their pictures.
+    """What an email has beside the request's words: the links to the order and to its `receipt`, if its reader can open them,
+    and by SKU what the lines are called in the order's language, and their pictures.
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
@@ -70,6 +70,7 @@ class Enclosures:
     """
 
     link: str = ""
+    receipt: str = ""
     is_guests: bool = False
     names: Mapping[str, LineName] = field(default_factory=dict)
     pictures: Mapping[str, Picture] = field(default_factory=dict)
@@ -118,6 +119,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
             *_arrival(request, enclosures),
             *_tracking(request, enclosures),
             *_numbers(request.data, enclosures),
+            *([(_("Receipt"), Link(_("Receipt (PDF)"), enclosures.receipt))] if enclosures.receipt else []),
         ]
         thanks = _("Thank you for your order.")
         blocks: list[Block] = [

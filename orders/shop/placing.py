@@ -31,6 +31,7 @@ class NewOrder:
     reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
+    gift_note: str = ""
 
 
 def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> placing.PlacedOrder:
@@ -45,8 +46,9 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
 def as_order(order: NewOrder) -> business.NewOrder:
     """The order as every business places one."""
     request = asdict(order)
-    if not order.language:
-        del request["language"]  # a key means the same order as before there were languages
+    for name in ("language", "gift_note"):
+        if not request[name]:
+            del request[name]  # a key means the same order as before there was such a thing
     words = OwnWords(reference=request.pop("reference"), metadata=request.pop("metadata"))
     return business.NewOrder(
         kind=FulfilOrder,

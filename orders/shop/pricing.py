@@ -144,7 +144,7 @@ def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]
         "payment_method": request["payment_method"],
         "currency": currency,
         **sums(sum_of(lines), terms),
-        **({"language": request["language"]} if request.get("language") else {}),
+        **{name: request[name] for name in ("language", "gift_note") if request.get(name)},
     }
 
 

@@ -12,7 +12,13 @@ from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.address_rules import AddressRules, Mistake, mistakes, rules_of, tidy_address
 from orders.fields.postal_address import LONGEST_PART, LONGEST_PHONE
-from orders.shop.description import LANGUAGE, LONGEST_PAYMENT_TOKEN, LONGEST_SKU, PAYMENT_TOKEN
+from orders.shop.description import (
+    LANGUAGE,
+    LONGEST_GIFT_NOTE,
+    LONGEST_PAYMENT_TOKEN,
+    LONGEST_SKU,
+    PAYMENT_TOKEN,
+)
 
 PART = {"max_length": LONGEST_PART}
 
@@ -132,6 +138,11 @@ class OrderIn(Strict):
         max_length=21,
         required=False,
         help_text="the language of emails about the order, English if it is missing or one that we do not have",
+    )
+    gift_note = MailedText(
+        max_length=LONGEST_GIFT_NOTE,
+        required=False,
+        help_text="a note that is put into the parcel: one paragraph without web addresses",
     )
 
     def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -113,7 +113,8 @@ class FulfilOrder(OrderKind):
             button=_("Send it to this address"),
         ),
     )
-    personal = ("ship_to.name", "ship_to.street", "ship_to.line2", "ship_to.phone")
+    texts = (Field(name="gift_note", label="Gift note"),)
+    personal = ("ship_to.name", "ship_to.street", "ship_to.line2", "ship_to.phone", "gift_note")
     names = ("ship_to.name",)
     customer_words = CUSTOMER_WORDS
     runbooks = RUNBOOKS
@@ -218,6 +219,7 @@ class FulfilOrder(OrderKind):
         values = {"delivery": delivery_of(data), "tax": tax_of(data)} if isinstance(currency, str) else {}
         return {name: (value, currency) for name, value in values.items() if value}
 
+    @classmethod
     def describe_result(cls, step: str, result: Json) -> Sequence[str]:
         if step != fulfilment.RESERVATION:
             return ()

@@ -44,6 +44,16 @@
     show();
   }
 
+  // How many more characters a text may have.
+  for (const left of document.querySelectorAll("[data-left-of]")) {
+    const field = document.getElementById(left.dataset.leftOf);
+    const show = () => { left.textContent = left.dataset.text.replace("{n}", field.maxLength - field.value.length); };
+    left.hidden = false;
+    field.addEventListener("input", show);
+    window.addEventListener("pageshow", show);
+    show();
+  }
+
   // A button that saves what was typed is there once something was.
   for (const button of document.querySelectorAll("[data-when-edited]")) {
     button.hidden = true;

@@ -2,6 +2,7 @@
 (A1, A3, A7)."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from orders.shop.agents.payments import Payments
 from orders.shop.agents.warehouse import Warehouse
 from tests.agents.calls import BOUND, compensate, fault_of, forward, perform, reversal_of, run
 from tests.sandbox.process import Sandbox
+from tests.support.order_bodies import PARIS
 
 AgentType = Callable[[str], InquiringAgent]
 
@@ -68,6 +70,20 @@ CASES = [
 ]
 NONE_LEFT = {"lines": [{"sku": "tidal-lines", "left": 0}]}
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.step)
+
+
+@pytest.mark.parametrize("note", [{}, {"gift_note": "For Éva"}])
+def test_the_carrier_is_sent_the_gift_note_if_there_is_one(note: dict[str, str], sandbox: Sandbox) -> None:
+    agent, request = Carrier(f"http://127.0.0.1:{sandbox.port}/carrier"), forward("create-shipment", **note)
+    call = run(agent, lambda: agent.rehearse(request)).call
+    assert call is not None
+    order_id = str(request.order_id)
+    assert json.loads(call.body) == {
+        "order_id": order_id,
+        "ship_to": PARIS,
+        "lines": [{"sku": "tidal-lines", "quantity": 2}],
+        **note,
+    }
 
 
 def http_agent(case: Case, sandbox: Sandbox) -> Agent:

@@ -84,7 +84,7 @@ def test_the_link_opens_the_page_of_the_order() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_guests", [True, False])
-def test_what_is_enclosed_takes_at_most_four_statements(
+def test_what_is_enclosed_takes_at_most_five_statements(
     is_guests: bool, django_assert_max_num_queries: Any
 ) -> None:
     order = shop_order(done("create-shipment"), customer=None if is_guests else customer()[0])
@@ -93,7 +93,7 @@ def test_what_is_enclosed_takes_at_most_four_statements(
     Product.objects.bulk_create(Product(sku=sku, title=sku, price=100, currency="EUR") for sku in skus[1:])
     lines = [{"sku": sku, "title": sku, "quantity": 1, "unit_price": 100} for sku in skus]
     request = replace(forward("send-confirmation", lines=lines, delivery=delivery), order_id=order.order_id)
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         enclosures = look_up(request)
     assert enclosures.sent_at == step_of(order, "create-shipment").completed_at
     assert enclosures.is_guests is is_guests
@@ -140,6 +140,23 @@ def test_every_line_is_called_what_the_pages_call_it_in_the_language_of_its_orde
     names = look_up(forward("send-confirmation", lines=lines, language=language)).names
     assert sorted(names) == skus  # also of those that have no picture
     assert names[skus[0]] == LineName(title="Tidal Lines", details=details)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("payment", "has_receipt"), [("completed", True), ("skipped", False), ("running", False)]
+)
+def test_a_confirmation_leads_to_the_receipt_once_the_money_was_taken(
+    payment: str, has_receipt: bool
+) -> None:
+    order = shop_order(
+        {POINT_OF_NO_RETURN: payment, "send-confirmation": "running"}, process_state="processing"
+    )
+    request = replace(forward("send-confirmation"), order_id=order.order_id)
+    enclosures = look_up(request)
+    assert enclosures.receipt == (f"{order_link(order.order_id)}receipt.pdf" if has_receipt else "")
+    if has_receipt:
+        assert resolve(urlsplit(enclosures.receipt).path).view_name == "shop:guest-order-receipt"
 
 
 @pytest.mark.django_db

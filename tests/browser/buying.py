@@ -50,9 +50,14 @@ def fill_checkout(page: Page, method: str = "card_ok") -> None:
     page.goto("/checkout/")
     for label, text in ADDRESS.items():
         page.get_by_label(label, exact=True).fill(text)
-    page.get_by_label("Country").select_option("GB")
-    page.locator("[data-sum]:not([aria-busy]) [data-country=GB]").wait_for()
+    choose_country(page, "GB")
     page.locator(f"[value={method}]").check()
+
+
+def choose_country(page: Page, country: str) -> None:
+    """Chooses a country, and waits until the checkout says what the order then comes to."""
+    page.get_by_label("Country").select_option(country)
+    page.locator(f"[data-sum]:not([aria-busy]) [data-country={country}]").wait_for()
 
 
 def fail_checkout(page: Page) -> None:

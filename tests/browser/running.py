@@ -79,6 +79,15 @@ class Shop:
 
         return until(link, what="the email")
 
+    def mailed_text(self, email: str, words: str) -> str:
+        """The text of an email to this address in which these words are, once it is there."""
+
+        def text() -> str:
+            bodies = [str(message["body"]) for message in self.system.ledger("mail") if email in str(message)]
+            return next((body for body in bodies if words in body), "")
+
+        return until(text, what="the email")
+
 
 @contextmanager
 def running_shop(folder: Path) -> Iterator[Shop]:

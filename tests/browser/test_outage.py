@@ -53,6 +53,8 @@ def test_an_order_that_met_an_outage_is_sent_again_and_placed_once(
         page = context.new_page()
         buying.fill_checkout(page)
         page.get_by_label("Email").fill(email)
+        page.get_by_text("Add a gift note").click()
+        page.get_by_label("Gift note").fill("Two\nlines")
         proxy.shut()
         try:
             page.get_by_role("button", name="Place order").click()
@@ -73,4 +75,5 @@ def test_an_order_that_met_an_outage_is_sent_again_and_placed_once(
             until(lambda: send.click() or "/o/" in page.url, what="the order's page")
         page.wait_for_url("**/o/**")
         expect(page.locator("#headline")).to_be_visible()
+        expect(page.get_by_text("Two lines")).to_be_visible()
     assert shop.orders_of(email) == 1

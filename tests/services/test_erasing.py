@@ -54,15 +54,16 @@ EMAIL = "zelda@customer.example"
 NAME, STREET = 'Zelda "Zee" Quist-Ørsted', "Zilverschoonlaan 12"
 ADMIN = audit.Actor(name="admin")
 LINE2, PHONE = "Kattentoren, 3rd floor", "+31 20 555 0199"
+GIFT_NOTE = "Honderd lisdodden"
 SHIP_TO = {
     **{"name": NAME, "street": STREET, "line2": LINE2, "city": "Q", "postal_code": "1", "country": "NL"},
     "phone": PHONE,
 }
-TRACES = ("zelda", "quist", "zilverschoon", "kattentoren", PHONE)
-"""Parts of her email, name and address, in lower case."""
+TRACES = ("zelda", "quist", "zilverschoon", "kattentoren", "lisdodden", PHONE)
+"""Parts of her email, name, address and gift note, in lower case."""
 OTHER = "mrs.zelda@customer.example"
 """The email of somebody else, which contains hers."""
-MENTION = f"told {NAME.upper()} ({EMAIL}) of {STREET}, {LINE2}, by {PHONE}."
+MENTION = f"told {NAME.upper()} ({EMAIL}) of {STREET}, {LINE2}, by {PHONE}, and of {GIFT_NOTE}."
 
 
 def make_customer() -> User:
@@ -75,7 +76,7 @@ def make_customer() -> User:
             purchase={
                 "customer": user,
                 "email": EMAIL.title(),
-                "data": {"ship_to": SHIP_TO, "email": EMAIL},
+                "data": {"ship_to": SHIP_TO, "email": EMAIL, "gift_note": GIFT_NOTE},
                 "title": f"A print for {NAME}",
                 "subject": f"for {EMAIL}",
                 "reference": f"{NAME}, {days}",
@@ -91,7 +92,7 @@ def make_customer() -> User:
 
 
 def leave_traces_in_order(order_id: Any) -> None:
-    body = {"email": EMAIL, "ship_to": SHIP_TO}
+    body = {"email": EMAIL, "ship_to": SHIP_TO, "gift_note": GIFT_NOTE}
     StepState.objects.filter(process_id=order_id).update(
         request=body, original=body, result=body, error=body, awaits={"kind": "answer", "reference": EMAIL}
     )

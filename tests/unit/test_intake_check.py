@@ -79,6 +79,11 @@ def test_the_description_has_every_field_that_the_steps_read() -> None:
     assert json.loads(json.dumps(described)) == described
 
 
+def test_a_gift_note_is_there_only_if_there_is_one() -> None:
+    assert as_json(parse({**GOOD, "gift_note": "For Éva"}))["gift_note"] == "For Éva"
+    assert "gift_note" not in as_json(parse({**GOOD, "gift_note": None}))
+
+
 WRONG: list[tuple[str, list[object]]] = [
     ("lines", [None, {}, [], "x", 5, [GOOD["lines"][0]] * 101]),
     ("lines.0", [None, "x", [], 5]),
@@ -114,6 +119,7 @@ WRONG: list[tuple[str, list[object]]] = [
     ("placed_at", ["9999-12-31T23:59:59-23:59", "2030-13-01T00:00:00Z"]),
     ("priority", [-1, 10, 5.0, "5", True]),
     ("reply_to", [5, "x" * 121, "a\0b", [], False]),
+    ("gift_note", ["", " ", 5, "x" * 301, "a\0b", "a\nb", [], {}]),
     ("ship_to", [None, "x", [], {}]),
     *(
         (f"ship_to.{part}", [None, "", "  ", 5, "x" * 201, "a\0b", "a\nb", {}])

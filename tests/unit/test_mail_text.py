@@ -162,6 +162,13 @@ def test_the_confirmation_leads_to_the_carriers_page_about_the_parcel() -> None:
     assert re.search(r'<a [^>]*href="https://parcels\.example/\?id=trk_1"[^>]*>trk_1</a>', html_of(mail))
 
 
+def test_the_confirmation_leads_to_the_receipt() -> None:
+    url = "https://shop.example/o/x/receipt.pdf"
+    mail = as_received(compose_confirmation(request(), sender=SENDER, enclosures=Enclosures(receipt=url)))
+    assert f"Receipt:\n  Receipt (PDF)\n  {url}\n" in text_of(mail)
+    assert "eceipt" not in text_of(as_received(compose_confirmation(request(), sender=SENDER)))
+
+
 @pytest.mark.parametrize(
     ("answer", "setting", "url"),
     [

@@ -19,6 +19,7 @@ PUBLIC = {
         *("catalogue", "picture", "picture-png", "poster", "design", None),
         *("shipping", "returns", "privacy", "contact"),
         *("cart", "cart-add", "cart-change", "cart-remove"),
+        *("order-receipt", "guest-order-receipt"),
         *(
             "checkout",
             "checkout-sum",

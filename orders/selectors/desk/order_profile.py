@@ -9,7 +9,7 @@ from django.utils.translation import override
 
 from orders.business import registry
 from orders.business.fields import Field, FieldType
-from orders.business.kinds import SumRow
+from orders.business.lines import SumRow
 from orders.fields.money import Money
 from orders.models import Order, OrderLine
 
@@ -42,6 +42,14 @@ class ProfileAddress:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProfileText:
+    """A text of its data that its kind declares."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class OrderProfile:
     """What people see of an order. `label` is what such orders are called."""
 
@@ -53,6 +61,7 @@ class OrderProfile:
     promised_by: datetime | None = None
     lines: Sequence[ProfileLine] = ()
     addresses: Sequence[ProfileAddress] = ()
+    texts: Sequence[ProfileText] = ()
     attributes: Sequence[ProfileAttribute] = ()
     sum_rows: Sequence[SumRow] = ()
 
@@ -83,6 +92,7 @@ def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]
             for line in lines
         ],
         addresses=_addresses(kind.fields if kind else (), order.data or {}),
+        texts=_texts(kind.texts if kind else (), order.data or {}),
         attributes=[_attribute(text, labels) for text in order.attributes],
         sum_rows=sum_rows,
     )
@@ -95,6 +105,11 @@ def _addresses(fields: Sequence[Field], data: Mapping[str, Any]) -> list[Profile
         if field_.type is FieldType.ADDRESS and isinstance(value, Mapping):
             addresses.append(ProfileAddress(label=field_.label, text=", ".join(field_.written(value))))
     return addresses
+
+
+def _texts(fields: Sequence[Field], data: Mapping[str, Any]) -> list[ProfileText]:
+    texts = [(field_.label, data.get(field_.name)) for field_ in fields]
+    return [ProfileText(label=label, text=text) for label, text in texts if isinstance(text, str) and text]
 
 
 def _attribute(stored: str, labels: dict[str, str]) -> ProfileAttribute:

@@ -27,11 +27,9 @@ class Carrier:
         """Creates the shipment. Raises `Declined` if the carrier does not deliver to the address."""
         if request.operation != "create":
             raise unknown_operation(request)
-        body = {
-            "order_id": str(request.order_id),
-            "ship_to": request.data["ship_to"],
-            "lines": request.data["lines"],
-        }
+        names = ("ship_to", "lines", "gift_note")
+        data = {name: request.data[name] for name in names if name in request.data}
+        body = {"order_id": str(request.order_id), **data}
         try:
             return await self._remote.post("create", key=request.key, body=body)
         except Refused as refusal:

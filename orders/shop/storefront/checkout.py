@@ -172,6 +172,7 @@ def _new_order(content: Cart, form: CheckoutForm) -> NewOrder:
         email=form.cleaned_data["email"],
         payment_method=form.cleaned_data["payment_method"],
         language=get_language() or "en",
+        gift_note=form.cleaned_data["gift_note"],
     )
 
 

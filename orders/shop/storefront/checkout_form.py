@@ -7,8 +7,9 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as lazy
 
+from orders.shop.description import LONGEST_GIFT_NOTE
 from orders.shop.storefront.address_fields import AddressFields
-from orders.shop.storefront.form_fields import EmailField, ShopForm
+from orders.shop.storefront.form_fields import EmailField, ParagraphField, ShopForm
 
 METHODS: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "card_ok": (lazy("A card that works"), lazy("Approved at once")),
@@ -43,6 +44,14 @@ class CheckoutForm(AddressFields, PaymentForm):
     key = forms.CharField(required=False, widget=forms.HiddenInput)
     seen_total = forms.CharField(required=False, widget=forms.HiddenInput)
     email = EmailField()
+
+    gift_note = ParagraphField(
+        label=lazy("Gift note"),
+        help_text=lazy("We put it into the parcel. Up to 300 characters, without web addresses."),
+        max_length=LONGEST_GIFT_NOTE,
+        required=False,
+        rows=3,
+    )
 
     @property
     def has_field_errors(self) -> bool:

@@ -64,6 +64,24 @@ class LineField(forms.CharField):
         return text
 
 
+class ParagraphField(forms.CharField):
+    """A paragraph, which an email to its reader may contain. What was typed on several lines is joined."""
+
+    default_error_messages = {"max_length": _("Use no more than %(limit_value)d characters.")}
+
+    def __init__(self, *, rows: int, autocomplete: str = "off", **options: Any) -> None:
+        attributes = {"rows": rows, "autocomplete": autocomplete}
+        super().__init__(widget=forms.Textarea(attrs=attributes), **options)
+        self.widget.attrs.pop("cols", None)
+
+    def to_python(self, value: Any) -> str | None:
+        """The text on one line, without surrounding space. Raises `ValidationError`."""
+        text = " ".join((super().to_python(value) or "").split())
+        validate_one_line(text)
+        validate_no_web_address(text)
+        return text
+
+
 def country_choices() -> list[tuple[str, str]]:
     """What a country is chosen from: at first none, so that nobody sends an order to the first of the list."""
     return [("", gettext("Choose a country")), *served.choices()]

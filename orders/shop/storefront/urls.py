@@ -9,6 +9,7 @@ from orders.shop.storefront import (
     information,
     order_again,
     pay_again,
+    receipt,
     views,
 )
 
@@ -30,6 +31,8 @@ urlpatterns = [
     path("o/<str:token>/pay/", pay_again.pay, name="guest-order-pay"),
     path("orders/<uuid:order_id>/again/", order_again.order_again, name="order-again"),
     path("o/<str:token>/again/", order_again.order_again, name="guest-order-again"),
+    path("orders/<uuid:order_id>/receipt.pdf", receipt.show_receipt, name="order-receipt"),
+    path("o/<str:token>/receipt.pdf", receipt.show_receipt, name="guest-order-receipt"),
     *(
         path(f"{page}/", information.show_information, {"page": page}, name=page)
         for page in information.PAGES

@@ -7,6 +7,7 @@
 {% sold_rows form as rows %}                pairs: the product of each line that a form asks for, and its input
 {% delivery tracked.data as ship_to %}      the address as it is written in its country, line by line, and the phone
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
+{% if order|has_receipt %}                  whether the money of an order has been taken
 {% arrival tracked progress as days %}       the days on which the order should arrive; empty where that is not known
 {% delivery_terms as terms %}               what delivery costs and how long it takes, by country; empty if it is free
 {{ offer|stock_words }}                     "Only 3 left"; empty if nothing is said
@@ -42,6 +43,7 @@ from orders.shop.description import ship_to
 from orders.shop.editions import is_numbered, numbered_lines, numbers_of
 from orders.shop.estimates import estimate
 from orders.shop.fulfilment import RESERVATION
+from orders.shop.receipts import contents
 from orders.shop.storefront.checkout_form import METHODS
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 from orders.wording.customers.progress import Progress
@@ -95,6 +97,12 @@ def delivery(data: Mapping[str, Any]) -> Mapping[str, Any]:
 def parcel(order: CustomerOrder) -> Parcel | None:
     """The parcel of an order that was handed to the carrier."""
     return parcel_of(tracked_orders.result_of(order, "create-shipment"), tracking_url=present_tracking_url())
+
+
+@register.filter
+def has_receipt(order: CustomerOrder) -> bool:
+    """Whether there is a receipt for an order."""
+    return contents.has_receipt(order)
 
 
 @register.simple_tag

@@ -12,7 +12,7 @@ from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import Outcome, StepStatus
 from orders.wording.customers.saying import say_amount
-from orders.wording.customers.times import reversed_at
+from orders.wording.customers.times import done_at, reversed_at
 
 MAY_HAVE_BEGUN = frozenset({Outcome.UNKNOWN.value, Outcome.DONE.value})
 """The outcomes of a step that has an effect to reverse, or may have one."""
@@ -52,6 +52,13 @@ def charge_of(order: CustomerOrder) -> Charge:
     if Outcome.DONE in reserved:
         return Charge.RESERVED
     return Charge.RESERVED_PERHAPS if Outcome.UNKNOWN in reserved else Charge.NOTHING
+
+
+def charged_at(order: CustomerOrder, occurrences: Occurrences) -> datetime | None:
+    """When the last of the money was taken, whether or not it was returned since; None if none was, or nobody knows."""
+    taken = [step for step in _taking_steps(order) if step.outcome == Outcome.DONE]
+    times = [at for step in taken if (at := done_at(step, occurrences))]
+    return max(times, default=None)
 
 
 def is_returned(order: CustomerOrder) -> bool:
