@@ -34,7 +34,8 @@ PNG_SIZE = (900, 1200)
 @gzip_page
 def show_catalogue(request: HttpRequest) -> HttpResponse:
     """The catalogue. Its query string searches, filters, sorts and pages it."""
-    form = catalogue_query.read(request.GET)
+    sizes = catalogue_selectors.sizes()
+    form = catalogue_query.read(request.GET, sizes=sizes)
     query = form.cleaned_data
     shelf = catalogue_selectors.shelf(
         poster_filter=form.poster_filter,
@@ -59,6 +60,8 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
         "families": families,
         "family_name": catalogue_query.FAMILY_NAMES.get(query["family"], ""),
         "everything": sum(shelf.families.values()),
+        "sizes": [(size, catalogue_selectors.read_size(size)) for size in sizes],
+        "chosen_size": catalogue_selectors.read_size(query["size"]),
         "sorts": catalogue_query.SORTS.items(),
         "page_numbers": list(pages.get_elided_page_range(shelf.page, on_each_side=1, on_ends=1)),
         "shows_hero": is_opening,
