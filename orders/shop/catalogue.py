@@ -4,50 +4,58 @@ A *poster* is a product that the catalogue shows. It is sold in *offers*: the po
 (docs/adr/0010).
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, Case, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import BooleanField, Case, Count, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Now
-from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.db.models.functions import Coalesce
 
 from orders.fields.money import Money
-from orders.selectors.paging import Page, page_of
 from orders.shop import search
-from orders.shop.availability import FRESH, Availability, availability, known_stock
-from orders.shop.models import Edition, Product
+from orders.shop.models import Product
+from orders.shop.offers import Offer, offer_of, price_of, read_size
 
 ORDERINGS: Mapping[str, Sequence[str]] = {
     "featured": ("rank", "sku"),
     "newest": ("-added_at", "sku"),
-    "price": ("price", "sku"),
-    "-price": ("-price", "sku"),
+    "price": ("lowest", "sku"),
+    "-price": ("-lowest", "sku"),
     "title": ("title", "sku"),
 }
-"""Each ends with the SKU, so that a poster is on exactly one page."""
+"""Each ends with the SKU, so that a poster is on exactly one page. `lowest` is the price of the cheapest offer that
+matches."""
 
 LARGEST_PRICE = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class PosterFilter:
-    """Which posters to show. Prices are in minor units; `sort` is one of `ORDERINGS`. `names` has the words of each
-    family's name in the reader's language."""
+    """Which posters to show: those that have an offer of this `size`, such as "30x40", at one of these prices. Prices
+    are in minor units; `sort` is one of `ORDERINGS`. `names` has the words of each family's name in the reader's
+    language."""
 
     text: str = ""
     names: Mapping[str, Collection[str]] = field(default_factory=dict)
     family: str = ""
+    size: str = ""
     price_from: int | None = None
     price_to: int | None = None
     sort: str = "featured"
 
+    @property
+    def chooses_offers(self) -> bool:
+        """Whether some offers of a poster may match, and others not."""
+        return bool(self.size) or self.price_from is not None or self.price_to is not None
+
 
 @dataclass(frozen=True, kw_only=True)
 class PosterCard:
-    """A poster in a list. `price` is that of its smallest offer; `is_sold_out` is whether every offer is."""
+    """A poster in a list. `price` is that of its cheapest offer that matches; where the filter chooses among its
+    offers, `offer` is the SKU of that one, and `size` its width and height in cm, if known.
+    `is_sold_out` is whether every offer that matches is."""
 
     sku: str
     title: str
@@ -55,46 +63,8 @@ class PosterCard:
     price: Money
     design: Any
     is_sold_out: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Offer:
-    """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known;
-    `is_orderable` is whether it is for sale. `left` is how many the warehouse has, if known; `edition_size` is how many
-    prints its numbered edition has, if it is one."""
-
-    sku: str
-    title: str
-    size: tuple[int, int] | None
-    edition: str
-    edition_name: str
-    price: Money
-    is_orderable: bool
-    left: int | None = None
-    edition_size: int | None = None
-
-    @property
-    def availability(self) -> Availability:
-        """Whether it can be had."""
-        return availability(is_listed=self.is_orderable, left=self.left)
-
-    @property
-    def is_sold_out(self) -> bool:
-        """Whether none are left, as far as is known."""
-        return self.left == 0
-
-    @property
-    def size_name(self) -> str:
-        """Its size in the active language: "30 × 40 cm"; empty if it is not known."""
-        if self.size is None:
-            return ""
-        width, height = self.size
-        return _("%(width)s × %(height)s cm") % {"width": width, "height": height}
-
-    @property
-    def format_name(self) -> str:
-        """Its size and edition: "30 × 40 cm · Open edition"."""
-        return " · ".join(part for part in (self.size_name, self.edition_name) if part)
+    offer: str = ""
+    size: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,18 +97,6 @@ class LineProduct:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProductView:
-    """A product that is for sale, as the API shows it, with all the offers of its poster, the cheapest first."""
-
-    sku: str
-    title: str
-    artist: str
-    description: str
-    price: Money
-    offers: Sequence[Offer]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Shelf:
     """One page of the matching posters, how many match in all, and how many of each family."""
 
@@ -150,7 +108,7 @@ class Shelf:
 
 
 def shelf(*, poster_filter: PosterFilter, page: int, per_page: int, families: Collection[str]) -> Shelf:
-    """A page of posters; the last one if `page` is beyond it. Two statements, whatever the catalogue's size."""
+    """A page of posters; the last one if `page` is beyond it. Three statements, whatever the catalogue's size."""
     matching_posters = _matching_posters(poster_filter)
     counts: dict[str, int] = dict.fromkeys(families, 0)
     others = 0
@@ -168,8 +126,8 @@ def shelf(*, poster_filter: PosterFilter, page: int, per_page: int, families: Co
     if poster_filter.family:
         matching_posters = matching_posters.filter(design__family=poster_filter.family)
     first = (page - 1) * per_page
-    rows = _with_stock(matching_posters).order_by(*_ordering(poster_filter))[first : first + per_page]
-    return Shelf(posters=[_card(row) for row in rows], total=total, page=page, pages=pages, families=counts)
+    posters = _cards(_sorted(matching_posters, poster_filter)[first : first + per_page], poster_filter)
+    return Shelf(posters=posters, total=total, page=page, pages=pages, families=counts)
 
 
 def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
@@ -181,30 +139,42 @@ def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
         query = search.query_of(words, names=poster_filter.names)
         matches = RawSQL(f"{search.DOCUMENT} @@ to_tsquery('simple', %s)", [query], BooleanField())
         posters = posters.filter(matches)
-    if poster_filter.price_from is not None:
-        posters = posters.filter(price__gte=min(poster_filter.price_from, LARGEST_PRICE))
-    if poster_filter.price_to is not None:
-        posters = posters.filter(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
+    if poster_filter.chooses_offers:
+        posters = posters.filter(sku__in=posters_of(matching_offers(poster_filter)))
     return posters
 
 
-def _with_stock(posters: QuerySet[Product]) -> QuerySet[Product]:
-    """The posters with `is_sold_out`. Other offers are only looked at of those that are sold out themselves."""
-    sold_out = Q(stock=0, stock_read_at__gt=Now() - FRESH)
-    others = Product.objects.filter(variant_of=OuterRef("pk"), is_listed=True).exclude(sold_out)
-    return posters.annotate(is_sold_out=Case(When(sold_out & ~Exists(others), then=True), default=False))
+def matching_offers(poster_filter: PosterFilter) -> QuerySet[Product]:
+    """The products for sale of the filter's size, at its prices."""
+    offers = Product.objects.filter(is_listed=True)
+    if poster_filter.size:
+        offers = offers.filter(size=poster_filter.size)
+    if poster_filter.price_from is not None:
+        offers = offers.filter(price__gte=min(poster_filter.price_from, LARGEST_PRICE))
+    if poster_filter.price_to is not None:
+        offers = offers.filter(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
+    return offers
 
 
-def _ordering(poster_filter: PosterFilter) -> Sequence[Any]:
-    """By the chosen order; of a search, the featured order has titles and artists first that have the words."""
+def posters_of(offers: QuerySet[Product]) -> QuerySet[Product, str]:
+    """The SKUs of the posters that these offers are of."""
+    return offers.order_by().values_list(Coalesce("variant_of_id", "sku"), flat=True)
+
+
+def _sorted(posters: QuerySet[Product], poster_filter: PosterFilter) -> QuerySet[Product]:
+    """In the chosen order; of a search, the featured order has titles and artists first that have the words."""
     ordering = ORDERINGS[poster_filter.sort]
+    if poster_filter.sort in ("price", "-price"):
+        its_own = Q(sku=OuterRef("sku")) | Q(variant_of=OuterRef("sku"))
+        offers = matching_offers(poster_filter).filter(its_own).order_by("price")
+        return posters.annotate(lowest=Subquery(offers.values("price")[:1])).order_by(*ordering)
     if not poster_filter.text or poster_filter.sort != "featured":
-        return ordering
+        return posters.order_by(*ordering)
     words = poster_filter.text.split()
     titled, by_artist = (
         Q(*(Q(**{f"{name}__icontains": word}) for word in words)) for name in ("title", "artist")
     )
-    return [Case(When(titled, then=0), When(by_artist, then=1), default=2), *ordering]
+    return posters.order_by(Case(When(titled, then=0), When(by_artist, then=1), default=2), *ordering)
 
 
 def count(poster_filter: PosterFilter) -> int:
@@ -214,8 +184,17 @@ def count(poster_filter: PosterFilter) -> int:
 
 def first(poster_filter: PosterFilter, *, limit: int) -> Sequence[PosterCard]:
     """The first posters that match, in the filter's order."""
-    rows = _with_stock(_matching_posters(poster_filter)).order_by(*_ordering(poster_filter))[:limit]
-    return [_card(row) for row in rows]
+    return _cards(_sorted(_matching_posters(poster_filter), poster_filter)[:limit], poster_filter)
+
+
+def sizes() -> Sequence[str]:
+    """The sizes that posters are sold in, such as "30x40", from the smallest."""
+    of_posters = Q(variant_of=None) | Q(variant_of__is_listed=True)
+    offers = Product.objects.filter(of_posters, is_listed=True).order_by()
+    known = {
+        text: size for text in offers.values_list("size", flat=True).distinct() if (size := read_size(text))
+    }
+    return sorted(known, key=lambda text: (math.prod(known[text]), text))
 
 
 def poster(sku: str) -> PosterView | None:
@@ -233,7 +212,7 @@ def poster(sku: str) -> PosterView | None:
         description=poster.description,
         family=_family(poster.design),
         design=poster.design,
-        offers=[_offer(row) for row in products],
+        offers=[offer_of(row) for row in products],
     )
 
 
@@ -247,8 +226,8 @@ def beside(poster: PosterView, *, count: int) -> Sequence[PosterCard]:
     """Other posters to show beside this one: first by its artist, then of its family, then any."""
     posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=poster.sku)
     nearness = Case(When(artist=poster.artist, then=0), When(design__family=poster.family, then=1), default=2)
-    rows = _with_stock(posters).defer("description").order_by(nearness, "rank", "sku")[:count]
-    return [_card(row) for row in rows]
+    rows = posters.defer("description").order_by(nearness, "rank", "sku")[:count]
+    return _cards(rows, PosterFilter())
 
 
 def design_of(sku: str) -> Any | None:
@@ -266,7 +245,7 @@ def line_products(skus: Iterable[str]) -> Mapping[str, LineProduct]:
     rows = Product.objects.filter(sku__in=storable_skus).select_related("variant_of")
     return {
         row.sku: LineProduct(
-            offer=_offer(row),
+            offer=offer_of(row),
             poster=(row.variant_of or row).sku,
             poster_title=(row.variant_of or row).title,
             design=(row.variant_of or row).design,
@@ -276,75 +255,41 @@ def line_products(skus: Iterable[str]) -> Mapping[str, LineProduct]:
     }
 
 
-def product(sku: str) -> ProductView | None:
-    """A product that is for sale; None if there is none with this SKU. Two statements."""
-    rows = Product.objects.filter(sku=sku, is_listed=True) if "\x00" not in sku else Product.objects.none()
-    return next(iter(_products(rows)), None)
-
-
-def products(*, after: str, limit: int) -> Page[ProductView]:
-    """The posters for sale with SKUs above `after`, by SKU. Their other sizes and editions are not listed, unless the
-    poster itself is not for sale: they are among its offers. Two statements, whatever the `limit`."""
-    is_shown = Q(variant_of=None) | Q(variant_of__is_listed=False)
-    rows = Product.objects.filter(is_shown, is_listed=True, sku__gt=after)
-    return page_of(_products(rows.order_by("sku")[: limit + 1]), limit)
-
-
-def _products(rows: QuerySet[Product]) -> list[ProductView]:
-    """These products, each with the offers of its poster."""
-    products = list(rows)
-    posters = {row.variant_of_id or row.sku for row in products}
-    offers: dict[str, list[Offer]] = {sku: [] for sku in posters}
-    of_posters = Product.objects.filter(Q(sku__in=posters) | Q(variant_of__in=posters)) if posters else ()
-    for row in sorted(of_posters, key=lambda row: (row.price, row.sku)):
-        offers[row.variant_of_id or row.sku].append(_offer(row))
+def _cards(rows: QuerySet[Product], poster_filter: PosterFilter) -> list[PosterCard]:
+    """These posters, each with its cheapest offer that matches."""
+    posters = list(rows)
+    skus = [row.sku for row in posters]
+    offers = matching_offers(poster_filter).filter(Q(sku__in=skus) | Q(variant_of__in=skus))
+    rows_of_offers = offers.defer("description", "design").order_by("-price", "-sku") if skus else ()
+    cheapest: dict[str, Product] = {}
+    can_be_had = set()
+    for row in rows_of_offers:
+        poster = row.variant_of_id or row.sku
+        cheapest[poster] = row
+        if not offer_of(row).is_sold_out:
+            can_be_had.add(poster)
     return [
-        ProductView(
-            sku=row.sku,
-            title=row.title,
-            artist=row.artist,
-            description=row.description,
-            price=_money(row),
-            offers=offers[row.variant_of_id or row.sku],
+        _card(
+            row,
+            cheapest.get(row.sku, row),
+            is_chosen=poster_filter.chooses_offers,
+            is_sold_out=row.sku not in can_be_had,
         )
-        for row in products
+        for row in posters
     ]
 
 
-def _card(row: Any) -> PosterCard:
+def _card(row: Product, offer: Product, *, is_chosen: bool, is_sold_out: bool) -> PosterCard:
     return PosterCard(
         sku=row.sku,
         title=row.title,
         artist=row.artist,
-        price=_money(row),
+        price=price_of(offer),
         design=row.design,
-        is_sold_out=row.is_sold_out,
+        is_sold_out=is_sold_out,
+        offer=offer.sku if is_chosen else "",
+        size=read_size(offer.size) if is_chosen else None,
     )
-
-
-def _offer(row: Product) -> Offer:
-    return Offer(
-        sku=row.sku,
-        title=row.title,
-        size=_size(row.size),
-        edition=row.edition,
-        edition_name=str(Edition(row.edition).label) if row.edition in Edition else "",
-        price=_money(row),
-        is_orderable=row.is_listed,
-        left=known_stock(row.stock, row.stock_read_at, now=timezone.now()),
-        edition_size=row.edition_size,
-    )
-
-
-def _money(row: Product) -> Money:
-    return Money(amount=row.price, currency=row.currency)
-
-
-def _size(text: str) -> tuple[int, int] | None:
-    """A size written as "30x40"."""
-    width, _x, height = text.partition("x")
-    sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
-    return (sides[0], sides[1]) if len(sides) == 2 else None
 
 
 def _family(design: Any) -> str:

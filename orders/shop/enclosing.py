@@ -110,8 +110,8 @@ def order_link(order_id: UUID) -> str:
 
 
 def look_up(request: Request) -> Enclosures:
-    """The links to the order and to the receipt of what was paid, unless the reader cannot open them, whether they are a
-    guest's, names, pictures and numbers of the posters, when the parcel was sent, and what is said of a cancellation.
+    """The links to the order and to the receipt of what was paid, unless the reader cannot open them, whether they are
+    a guest's, names, pictures and numbers of the posters, when the parcel was sent, and what is said of a cancellation.
     At most five statements, and nine more for numbers or a cancellation."""
     skus = [line["sku"] for line in request.data["lines"]]
     with translation.override(known_language(request.data.get("language"))):

@@ -60,13 +60,13 @@ class Sender:
 
 @dataclass(frozen=True, kw_only=True)
 class Enclosures:
-    """What an email has beside the request's words: the links to the order and to its `receipt`, if its reader can open them,
-    and by SKU what the lines are called in the order's language, and their pictures.
+    """What an email has beside the request's words: the links to the order and to its `receipt`, if its
+    reader can open them, and by SKU what the lines are called in the order's language, and their pictures.
 
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
-    pages, with `{tracking}` for the number. `numbers` are those of numbered prints, by SKU.
-    `sent_at` is when the carrier took the parcel, if that is known.
+    pages, with `{tracking}` for the number. `numbers` are those of numbered prints, by SKU. `sent_at` is when the
+    carrier took the parcel, if that is known.
     """
 
     link: str = ""

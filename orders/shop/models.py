@@ -8,6 +8,9 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.shop.delivery import HIGHEST_RATE, MOST_DAYS
 
+LONGEST_SIZE = 12
+"""Characters."""
+
 
 class Edition(models.TextChoices):
     """How a poster is printed."""
@@ -28,7 +31,7 @@ class Product(models.Model):
     variant_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="variants"
     )
-    size = models.CharField(max_length=12, blank=True, help_text="centimetres, as in 30x40")
+    size = models.CharField(max_length=LONGEST_SIZE, blank=True, help_text="centimetres, as in 30x40")
     edition = models.CharField(max_length=12, choices=Edition, default=Edition.OPEN)
     title = models.CharField(max_length=120)
     artist = models.CharField(max_length=120)

@@ -15,10 +15,11 @@ from orders.api.fields import OneLine
 from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
 from orders.api.problems import OPERATION_PROBLEMS, ProblemError
 from orders.api.representations import LinkOut, MoneyOut, Out, page_of
-from orders.shop import catalogue
+from orders.shop import products
 from orders.shop.availability import Availability
-from orders.shop.catalogue import ProductView
 from orders.shop.description import LONGEST_SKU
+from orders.shop.models import LONGEST_SIZE
+from orders.shop.products import ProductView
 
 NO_SUCH_PRODUCT = "No product with this SKU is for sale. `GET /api/v1/products` lists those that are."
 
@@ -76,6 +77,11 @@ class ProductQuery(PageQuery):
     """Selects products."""
 
     cursor = OneLine(default="", max_length=LONGEST_SKU, help_text=CURSOR_HELP)
+    size = OneLine(
+        default="",
+        max_length=LONGEST_SIZE,
+        help_text="Only products that are sold in this size: width and height in centimetres, such as `30x40`.",
+    )
 
 
 LIST_PRODUCTS: dict[str, Any] = {
@@ -111,7 +117,7 @@ class Products(APIView):
     @extend_schema(**LIST_PRODUCTS)
     def get(self, request: Request) -> Response:
         query = read_query(ProductQuery, request)
-        page = catalogue.products(after=query["cursor"], limit=query["page_size"])
+        page = products.products(after=query["cursor"], limit=query["page_size"], size=query["size"])
         return render_page(ProductPageOut, request, page, key=lambda product: product.sku)
 
 
@@ -122,7 +128,7 @@ class ProductDetail(APIView):
 
     @extend_schema(**GET_PRODUCT)
     def get(self, request: Request, sku: str) -> Response:
-        product = catalogue.product(sku)
+        product = products.product(sku)
         if product is None:
             raise ProblemError("not_found", NO_SUCH_PRODUCT)
         return Response(ProductOut.render(product))

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext, ngettext
 
 from orders.shop.availability import Availability
-from orders.shop.catalogue import Offer
+from orders.shop.offers import Offer
 
 
 def words_of(offer: Offer) -> str:

@@ -83,6 +83,20 @@ def test_every_sku_that_can_be_ordered_is_among_the_offers(anybody: APIClient, a
     assert anybody.get(f"{PRODUCTS}/tidal-lines-l").json()["offers"] == lines
 
 
+@pytest.mark.parametrize(
+    ("size", "skus"), [("20x21", ["first-sun", "sold-out-s"]), ("", ["first-sun", "sold-out-s", "tidal-lines"]),
+                       ("1x1", [])]
+)  # fmt: skip
+def test_products_are_listed_by_a_size_that_they_are_sold_in(
+    anybody: APIClient, size: str, skus: list[str]
+) -> None:
+    variant("first-sun-s", "first-sun", 20)
+    variant("sold-out-s", "sold-out", 20)
+    variant("tidal-lines-s", "tidal-lines", 20, is_listed=False)
+    page = anybody.get(f"{PRODUCTS}?size={size}").json()
+    assert [product["sku"] for product in page["results"]] == skus
+
+
 def test_a_page_takes_two_queries_whatever_its_size(
     anybody: APIClient, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -105,6 +119,7 @@ def test_a_page_takes_two_queries_whatever_its_size(
         (f"page_size={'9' * 5000}", "page_size"),
         ("page_size=1&page_size=2", "page_size"),
         ("sort=price", "sort"),
+        ("size=30x40x50x60x70", "size"),
     ],
 )
 def test_an_invalid_query_is_refused(anybody: APIClient, query: str, where: str) -> None:

@@ -1,5 +1,7 @@
 """The shop's public pages: what they show, at which URLs, and how many queries they take."""
 
+import re
+
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -58,7 +60,10 @@ def test_an_unlisted_poster_is_shown_nowhere(client: Client) -> None:
         ("?family=sun&sort=-price", ["Polar Noon", "First Sun", "Sun over Salt", "Evening in Olive"]),
         ("?family=sun&sort=newest", ["Polar Noon", "Evening in Olive", "Sun over Salt", "First Sun"]),
         ("?family=sun&sort=featured", ["First Sun", "Sun over Salt", "Evening in Olive", "Polar Noon"]),
-        ("?min=70&sort=price", ["The Minor Heron", "Signal Fires"]),
+        ("?size=30x40&min=70&sort=price", ["The Minor Heron", "Signal Fires"]),
+        ("?min=300&sort=price", ["Signal Fires"]),
+        ("?size=60x80&max=60&sort=price", ["Small Squares, Loud"]),
+        ("?q=maren&size=45x60&max=65&sort=-price", ["Tidal Lines"]),
         ("?max=29&sort=price", ["Small Squares, Loud", "City Block Nine"]),
         ("?q=juno&family=contours&min=40&max=50", ["Desert Memory"]),
     ],
@@ -91,6 +96,61 @@ def test_pages_follow_one_another_until_all_posters_were_seen_once(client: Clien
     assert client.get("/?page=4").context["shelf"].page == 3
 
 
+def cards(client: Client, query: str) -> dict[str, tuple[str, str]]:
+    """What a page of the catalogue says about each poster's price, and where it leads, by its title."""
+    text = " ".join(client.get(f"/{query}").content.decode().split())
+    card = r'<a href="(/posters/[^"]*)">([^<]*)</a>.*?<span class="numbers">([^<]*)</span>'
+    return {title: (price, link) for link, title, price in re.findall(card, text)}
+
+
+@pytest.mark.parametrize(
+    ("query", "price", "link"),
+    [
+        ("?q=tidal", "from €39", "/posters/tidal-lines/"),
+        (
+            "?q=tidal&size=45x60",
+            "from €62 in 45 × 60 cm",
+            "/posters/tidal-lines/?choice=tidal-lines-45x60",
+        ),
+        (
+            "?q=tidal&size=45x60&min=100",
+            "from €113 in 45 × 60 cm",
+            "/posters/tidal-lines/?choice=tidal-lines-45x60-signed",
+        ),
+        ("?q=tidal&min=70", "from €90 in 60 × 80 cm", "/posters/tidal-lines/?choice=tidal-lines-60x80"),
+        ("?q=tidal&max=40", "from €39 in 30 × 40 cm", "/posters/tidal-lines/?choice=tidal-lines"),
+    ],
+)
+def test_a_price_is_that_of_an_offer_which_matches(client: Client, query: str, price: str, link: str) -> None:
+    assert cards(client, query) == {"Tidal Lines": (price, link)}
+
+
+def test_a_cheaper_size_than_the_posters_own_is_where_its_prices_begin(client: Client) -> None:
+    Product.objects.create(
+        sku="tidal-lines-s", variant_of_id="tidal-lines", title="S", artist="A", price=900, size="20x30"
+    )
+    assert cards(client, "?q=tidal") == {"Tidal Lines": ("from €9", "/posters/tidal-lines/")}
+    assert titles(client, "?sort=price")[0] == "Tidal Lines"
+
+
+def test_what_is_not_for_sale_matches_no_filter_and_its_size_is_not_offered(client: Client) -> None:
+    Product.objects.filter(size="60x80").exclude(variant_of="first-sun").update(is_listed=False)
+    assert titles(client, "?size=60x80") == ["First Sun"]
+    assert 'value="60x80"' in client.get("/").content.decode()
+    Product.objects.filter(sku="first-sun").update(is_listed=False)
+    assert 'value="60x80"' not in client.get("/").content.decode()
+    assert len(titles(client, "?size=60x80")) == 23, "a size that is not sold is ignored"
+
+
+def test_sizes_are_offered_from_the_smallest_and_the_chosen_one_is_shown(client: Client) -> None:
+    Product.objects.create(sku="huge", title="Huge", artist="A", price=100, size="100x140")
+    Product.objects.create(sku="odd", title="Odd", artist="A", price=100, size="wide")
+    text = client.get("/?size=45x60").content.decode()
+    options = re.findall(r'<option value="(\d+x\d+)"( selected)?>', text)
+    assert options == [("30x40", ""), ("45x60", " selected"), ("60x80", ""), ("100x140", "")]
+    assert "45 × 60 cm" in text.partition("</summary>")[0]
+
+
 def test_a_link_to_another_family_keeps_the_search_and_drops_the_page(client: Client) -> None:
     addresses = Markup(client.get("/?q=maren&sort=title&page=2").content.decode()).addresses
     assert "?q=maren&sort=title&family=waves" in addresses
@@ -115,14 +175,14 @@ def test_an_empty_shop_says_so(client: Client) -> None:
 @pytest.mark.parametrize(
     ("posters", "query"), [(0, "/"), (200, "/"), (200, "/?q=more&family=sun&min=1&page=3")]
 )
-def test_the_catalogue_takes_two_statements(
+def test_the_catalogue_takes_four_statements(
     client: Client, django_assert_num_queries: DjangoAssertNumQueries, posters: int, query: str
 ) -> None:
     Product.objects.bulk_create(
         Product(sku=f"more-{number}", title="More", artist="A", price=100, design={"family": "sun"})
         for number in range(posters)
     )
-    with django_assert_num_queries(3 if "?q=" in query else 2):  # a search is counted
+    with django_assert_num_queries(5 if "?q=" in query else 4):  # a search is counted
         client.get(query)
 
 
@@ -166,10 +226,10 @@ def test_a_poster_without_size_is_sold_in_one_size(client: Client) -> None:
     assert "One size" in client.get("/posters/plain/").content.decode()
 
 
-def test_a_posters_page_takes_two_statements(
+def test_a_posters_page_takes_three_statements(
     client: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         client.get("/posters/tidal-lines/")
 
 

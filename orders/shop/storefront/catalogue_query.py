@@ -1,8 +1,11 @@
 """The form behind a catalogue's query string. Invalid values are ignored, so a mangled link still shows posters.
 
-?q=sea&family=waves&min=20&max=60&sort=-price&page=2      prices are in whole units of the shop's currency
+?q=sea&family=waves&size=45x60&min=20&max=60&sort=-price&page=2
+
+Prices are in whole units of the shop's currency. A size is in centimetres, as products have it.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
@@ -67,10 +70,15 @@ class CatalogueForm(forms.Form):
     family = forms.ChoiceField(
         required=False, initial="", choices=[(family, FAMILY_NAMES[family]) for family in FAMILIES]
     )
+    size = forms.ChoiceField(required=False, initial="")
     min = NumberField(required=False)
     max = NumberField(required=False)
     sort = forms.ChoiceField(required=False, initial=FEATURED, choices=list(SORTS.items()))
     page = NumberField(required=False, initial=1)
+
+    def __init__(self, query: QueryDict, *, sizes: Collection[str]) -> None:
+        super().__init__(query)
+        self.fields["size"].choices = [(size, size) for size in sizes]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         """Gives the fields that are missing or wrong their initial values."""
@@ -83,7 +91,7 @@ class CatalogueForm(forms.Form):
     def is_filtered(self) -> bool:
         """Whether it may exclude any posters."""
         query = self.cleaned_data
-        return bool(query["q"] or query["family"]) or query["min"] is not None or query["max"] is not None
+        return bool(query["q"] or query["family"]) or self.poster_filter.chooses_offers
 
     @property
     def poster_filter(self) -> PosterFilter:
@@ -93,14 +101,15 @@ class CatalogueForm(forms.Form):
             text=query["q"],
             names={family: search.words_of(str(name)) for family, name in FAMILY_NAMES.items()},
             family=query["family"],
+            size=query["size"],
             price_from=None if query["min"] is None else query["min"] * 100,
             price_to=None if query["max"] is None else query["max"] * 100,
             sort=query["sort"],
         )
 
 
-def read(query: QueryDict) -> CatalogueForm:
-    """The form, cleaned."""
-    form = CatalogueForm(query)
+def read(query: QueryDict, *, sizes: Collection[str]) -> CatalogueForm:
+    """The form, cleaned. Only these sizes can be chosen."""
+    form = CatalogueForm(query, sizes=sizes)
     form.full_clean()
     return form

@@ -11,7 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from orders.shop.availability import Availability
-from orders.shop.catalogue import Offer, PosterView
+from orders.shop.catalogue import PosterView
+from orders.shop.offers import Offer
 
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 """So that no text of a product can end the block."""

@@ -1,0 +1,77 @@
+"""What goes into a cart: a poster in one size and edition."""
+
+from dataclasses import dataclass
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from orders.fields.money import Money
+from orders.shop.availability import Availability, availability, known_stock
+from orders.shop.models import Edition, Product
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known;
+    `is_orderable` is whether it is for sale. `left` is how many the warehouse has, if known; `edition_size` is how many
+    prints its numbered edition has, if it is one."""
+
+    sku: str
+    title: str
+    size: tuple[int, int] | None
+    edition: str
+    edition_name: str
+    price: Money
+    is_orderable: bool
+    left: int | None = None
+    edition_size: int | None = None
+
+    @property
+    def availability(self) -> Availability:
+        """Whether it can be had."""
+        return availability(is_listed=self.is_orderable, left=self.left)
+
+    @property
+    def is_sold_out(self) -> bool:
+        """Whether none are left, as far as is known."""
+        return self.left == 0
+
+    @property
+    def size_name(self) -> str:
+        """Its size in the active language: "30 × 40 cm"; empty if it is not known."""
+        if self.size is None:
+            return ""
+        width, height = self.size
+        return _("%(width)s × %(height)s cm") % {"width": width, "height": height}
+
+    @property
+    def format_name(self) -> str:
+        """Its size and edition: "30 × 40 cm · Open edition"."""
+        return " · ".join(part for part in (self.size_name, self.edition_name) if part)
+
+
+def offer_of(row: Product) -> Offer:
+    """A product as it is sold."""
+    return Offer(
+        sku=row.sku,
+        title=row.title,
+        size=read_size(row.size),
+        edition=row.edition,
+        edition_name=str(Edition(row.edition).label) if row.edition in Edition else "",
+        price=price_of(row),
+        is_orderable=row.is_listed,
+        left=known_stock(row.stock, row.stock_read_at, now=timezone.now()),
+        edition_size=row.edition_size,
+    )
+
+
+def price_of(row: Product) -> Money:
+    """What a product costs."""
+    return Money(amount=row.price, currency=row.currency)
+
+
+def read_size(text: str) -> tuple[int, int] | None:
+    """A size written as "30x40"."""
+    width, _x, height = text.partition("x")
+    sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
+    return (sides[0], sides[1]) if len(sides) == 2 else None
