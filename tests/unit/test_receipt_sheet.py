@@ -24,7 +24,6 @@ OWNER = Owner(
     company="Lithos Prints Kft.",
     address=("Fő utca 1.", "1011 Budapest"),
     registration="VAT HU12345678",
-    email="hello@shop.example",
     phone="+36 1 234 5678",
     return_days=14,
 )
@@ -41,6 +40,7 @@ def receipt(*, name: str = "Ada", country: str = "GB", titles: Sequence[str] = (
         replace(tracked, order=order, data=data),
         owner=OWNER,
         shop_name="Lithos",
+        help_address="hello@shop.example",
         is_demonstration=False,
         locale=reader_locale(),
     )
@@ -148,6 +148,11 @@ def test_a_demonstration_says_that_no_money_has_moved() -> None:
     sheet = receipt()
     assert words not in sheet.small_print
     shown = receipt_of(
-        PAID.tracked, owner=OWNER, shop_name="Lithos", is_demonstration=True, locale=Locale("en")
+        PAID.tracked,
+        owner=OWNER,
+        shop_name="Lithos",
+        help_address="",
+        is_demonstration=True,
+        locale=Locale("en"),
     )
     assert words in shown.small_print

@@ -107,7 +107,13 @@ def has_receipt(order: CustomerOrder) -> bool:
 
 
 def receipt_of(
-    tracked: TrackedOrder, *, owner: Owner, shop_name: str, is_demonstration: bool, locale: Locale
+    tracked: TrackedOrder,
+    *,
+    owner: Owner,
+    shop_name: str,
+    help_address: str,
+    is_demonstration: bool,
+    locale: Locale,
 ) -> Receipt:
     """The receipt of an order that has one."""
     order, total = tracked.order, tracked.order.total
@@ -130,7 +136,7 @@ def receipt_of(
         title=_("Receipt"),
         shop=shop_name,
         number=order.number,
-        seller=_seller(owner, shop_name),
+        seller=_seller(owner, shop_name, help_address),
         customer=[
             line for _label, text in FulfilOrder.email_facts(tracked.data) for line in text.splitlines()
         ],
@@ -146,8 +152,8 @@ def receipt_of(
     )
 
 
-def _seller(owner: Owner, shop_name: str) -> Seller:
-    lines = [*owner.address, owner.registration, owner.email, owner.phone]
+def _seller(owner: Owner, shop_name: str, help_address: str) -> Seller:
+    lines = [*owner.address, owner.registration, help_address, owner.phone]
     return Seller(name=owner.company or shop_name, lines=[line for line in lines if line])
 
 

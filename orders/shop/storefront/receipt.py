@@ -26,6 +26,7 @@ def show_receipt(request: HttpRequest, visit: Visit) -> HttpResponse:
         visit.tracked,
         owner=present_owner(),
         shop_name=settings.CONFIG.shop_name,
+        help_address=settings.CONFIG.help_address,
         is_demonstration=settings.IS_DEMONSTRATION,
         locale=reader_locale(),
     )
