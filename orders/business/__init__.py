@@ -10,11 +10,12 @@ Everything that the two need is here and in `orders.agents`.
 
 from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
-from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile, SumRow
+from orders.business.kinds import Draft, Line, LinePicture, OrderKind, Profile
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
 from orders.business.refusals import OrderedLine, RefusalWords
 from orders.business.runbooks import Advice, Runbook
+from orders.business.sum_rows import SumRow
 from orders.business.updates import OrderUpdate
 from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow

@@ -13,6 +13,7 @@ from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.reading import BadOrderError
 from orders.business.runbooks import Runbook
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
+from orders.business.sum_rows import SumRow
 from orders.business.updates import OrderUpdate
 from orders.business.words import CustomerWords
 from orders.engine.contracts import Json, Workflow
@@ -55,16 +56,6 @@ class LinePicture:
     png: bytes
     width: int
     height: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class SumRow:
-    """What stands between an order's lines and its total, such as what its delivery costs, in the active language. What
-    `is_included` is part of the total already, as a tax is; the rest is added to the lines."""
-
-    label: str
-    amount: Money
-    is_included: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,10 +30,11 @@ from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop import catalogue, posters, pricing
-from orders.shop.delivery_words import TermsRow, arrives, terms_rows
+from orders.shop.delivery_words import arrives
 from orders.shop.description import ship_to
 from orders.shop.estimates import estimate
 from orders.shop.storefront.checkout_form import METHODS
+from orders.shop.storefront.terms import TermsRow, terms_rows
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 from orders.wording.customers.progress import Progress
 
