@@ -12,11 +12,12 @@ from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
 from orders.business.jobs import PeriodicJob
 from orders.business.kinds import Draft, OrderKind, Profile
-from orders.business.lines import Line, LineName, LinePicture, SumRow
+from orders.business.lines import Line, LineName, LinePicture
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
 from orders.business.refusals import OrderedLine, RefusalWords
 from orders.business.runbooks import Advice, Runbook
+from orders.business.sum_rows import SumRow
 from orders.business.updates import OrderUpdate
 from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow

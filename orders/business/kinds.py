@@ -9,11 +9,12 @@ from uuid import UUID
 from django.db.models import Model
 
 from orders.business.fields import Attribute, Field
-from orders.business.lines import Line, LineName, LinePicture, SumRow
+from orders.business.lines import Line, LineName, LinePicture
 from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.reading import BadOrderError
 from orders.business.runbooks import Runbook
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
+from orders.business.sum_rows import SumRow
 from orders.business.updates import OrderUpdate
 from orders.business.words import CustomerWords
 from orders.engine.contracts import Json, Workflow

@@ -13,8 +13,8 @@ from django.db import transaction
 from orders.business import editing, registry
 from orders.business.corrections import is_declined, is_resubmitted, masked, open_steps
 from orders.business.kinds import OrderKind
-from orders.business.lines import SumRow
 from orders.business.order_edits import CannotEditError, OrderEdit, UnreadableDataError, plan_edit
+from orders.business.sum_rows import SumRow
 from orders.engine import state_store
 from orders.engine.errors import SaswebError
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow

@@ -3,20 +3,19 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from babel import Locale
 from babel.dates import format_interval, format_skeleton
 from babel.numbers import format_percent
 from django.utils.translation import gettext as _
 
-from orders.business import Money, SumRow
+from orders.business.sum_rows import SumRow
 from orders.emails.letter import one_line
 from orders.fields import countries
 from orders.fields.locales import reader_locale
+from orders.fields.money import Money
 from orders.shop.delivery import Arrival, Delivery, Tax, delivery_of, tax_of
-from orders.shop.description import ship_to
-from orders.shop.pricing import Tariff
 
 DAY = "MMMEd"
 """A day as people plan by it, as in Tue, Dec 1, in the pattern language of CLDR."""
@@ -27,9 +26,9 @@ def sum_rows(data: Mapping[str, Any]) -> Sequence[SumRow]:
     currency = data.get("currency")
     if not isinstance(currency, str):
         return []
-    country = one_line(ship_to(data).get("country", ""))
-    delivery, tax = delivery_of(data), tax_of(data)
-    return rows(delivery, tax, currency=currency, country=country)
+    address = data.get("ship_to")
+    country = str(address.get("country", "")) if isinstance(address, Mapping) else ""
+    return rows(delivery_of(data), tax_of(data), currency=currency, country=one_line(country))
 
 
 def rows(delivery: Delivery | None, tax: Tax | None, *, currency: str, country: str) -> Sequence[SumRow]:
@@ -63,28 +62,3 @@ def day(at: date, *, locale: Locale) -> str:
     """Writes a day: "Tue, Dec 1"."""
     text: str = format_skeleton(DAY, at, locale=locale)
     return text
-
-
-class TermsRow(NamedTuple):
-    """What delivery to a country costs, and how many working days it takes; `country` is empty for every other one."""
-
-    country: str
-    price: Money
-    days: str
-
-
-def terms_rows(tariff: Tariff) -> Sequence[TermsRow]:
-    """All terms of delivery, by the name of the country, every other one last."""
-    listed = [
-        TermsRow(
-            country=countries.name(country) if country else "",
-            price=Money(amount=terms.price, currency=currency),
-            days=_days(terms.fewest_days, terms.most_days),
-        )
-        for currency, country, terms in tariff.listed()
-    ]
-    return sorted(listed, key=lambda row: (not row.country, countries.sorted_by(row.country)))
-
-
-def _days(fewest: int, most: int) -> str:
-    return str(fewest) if fewest == most else f"{fewest}–{most}"

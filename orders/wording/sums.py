@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from babel import Locale
 from django.utils.translation import gettext as _
 
-from orders.business.lines import SumRow
+from orders.business.sum_rows import SumRow
 from orders.wording.units import money
 
 

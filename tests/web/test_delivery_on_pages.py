@@ -73,8 +73,8 @@ def test_an_order_from_before_there_was_delivery_has_it_for_nothing_as_ever(clie
 def test_an_order_that_waits_or_is_cancelled_has_its_rows_but_no_day(
     client: Client, steps: dict[str, Any], process: dict[str, Any]
 ) -> None:
-    made = {name: step() if callable(step) else step for name, step in steps.items()}
-    page = words(client.get(guest_page(delivered(made, **process))))
+    fields = {name: step() if callable(step) else step for name, step in steps.items()}
+    page = words(client.get(guest_page(delivered(fields, **process))))
     assert ROWS in page
     assert "Should arrive" not in page
 

@@ -9,7 +9,7 @@ from django.utils.translation import override
 
 from orders.business import registry
 from orders.business.fields import Field, FieldType
-from orders.business.lines import SumRow
+from orders.business.sum_rows import SumRow
 from orders.fields.money import Money
 from orders.models import Order, OrderLine
 

@@ -37,7 +37,7 @@ from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop import catalogue, posters, pricing
 from orders.shop import stock_words as stock_words_of
-from orders.shop.delivery_words import TermsRow, arrives, terms_rows
+from orders.shop.delivery_words import arrives
 from orders.shop.description import ship_to
 from orders.shop.editions import is_numbered, numbered_lines, numbers_of
 from orders.shop.estimates import estimate
@@ -45,6 +45,7 @@ from orders.shop.fulfilment import RESERVATION
 from orders.shop.offers import Offer
 from orders.shop.receipts import contents
 from orders.shop.storefront.checkout_form import METHODS
+from orders.shop.storefront.terms import TermsRow, terms_rows
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 from orders.wording.customers.progress import Progress
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from orders.business.lines import Line, LineName, SumRow
+from orders.business.lines import Line, LineName
+from orders.business.sum_rows import SumRow
 from orders.emails.letter import Item, Items, Picture, one_line
 from orders.fields.locales import reader_locale
 from orders.fields.money import Money
