@@ -16,6 +16,7 @@ from orders.business.reading import (
     shown,
 )
 from orders.engine.contracts import Json
+from orders.shop.editions import LARGEST_EDITION
 
 MOST_LINES = 100
 LARGEST_QUANTITY = 999
@@ -26,7 +27,6 @@ LONGEST_PAYMENT_TOKEN = 64
 PAYMENT_TOKEN = f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_PAYMENT_TOKEN - 1}}}"
 """What the payment gateway's token for a way to pay looks like."""
 LONGEST_SKU = 40
-LARGEST_EDITION = 9_999
 LANGUAGE = "[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
 """What the tag of a language looks like, as in "en" and "pt-BR" (BCP 47)."""
 SHIP_TO = ("name", "street", "city", "postal_code", "country")

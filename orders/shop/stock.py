@@ -42,7 +42,7 @@ def read_stock() -> None:
             runner.run(warehouse.close())
 
 
-def save(left: Mapping[str, int]) -> int:
+def save(stock: Mapping[str, int]) -> int:
     """Saves what is left, by SKU, and returns how many products have changed. One brief statement.
 
     A product that has not is only written every five minutes, long before its reading is too old.
@@ -56,7 +56,7 @@ def save(left: Mapping[str, int]) -> int:
            AND (product.stock IS DISTINCT FROM page.stock
                 OR product.stock_read_at < now() - interval '5 minutes')
         """,
-        [list(left), list(left.values())],
+        [list(stock), list(stock.values())],
     )
 
 
@@ -65,7 +65,7 @@ def _read_pages(runner: asyncio.Runner, warehouse: Warehouse) -> int:
     changed, after = 0, ""
     for _ in range(MOST_PAGES):
         page = runner.run(_ask(warehouse, after))
-        changed += save(page.left)
+        changed += save(page.stock)
         after = page.following
         if not after:
             break
