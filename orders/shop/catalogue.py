@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, Case, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import BooleanField, Case, Count, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -175,10 +175,14 @@ def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
 
 
 def _with_stock(posters: QuerySet[Product]) -> QuerySet[Product]:
-    """The posters with `is_sold_out`. Other offers are only looked at of those that are sold out themselves."""
+    """The posters with `is_sold_out`. Other offers are only looked at of those that are sold out themselves, and one by
+    one: for EXISTS the server would read the whole table."""
     sold_out = Q(stock=0, stock_read_at__gt=Now() - FRESH)
     others = Product.objects.filter(variant_of=OuterRef("pk"), is_listed=True).exclude(sold_out)
-    return posters.annotate(is_sold_out=Case(When(sold_out & ~Exists(others), then=True), default=False))
+    with_other = posters.alias(other_offer=Subquery(others.order_by().values("pk")[:1]))
+    return with_other.annotate(
+        is_sold_out=Case(When(sold_out & Q(other_offer=None), then=True), default=False)
+    )
 
 
 def _ordering(poster_filter: PosterFilter) -> Sequence[Any]:
