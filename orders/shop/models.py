@@ -1,4 +1,4 @@
-"""The shop's own table: what customers can buy. Prices are in minor units of their currency."""
+"""The shop's own tables: what customers can buy, in minor units of its currency, and whether its stock can be read."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -73,3 +73,13 @@ class Product(models.Model):
 
     def __str__(self) -> str:
         return f"{self.title} ({self.sku})"
+
+
+class StockReading(models.Model):
+    """Since when the warehouse's stock cannot be read; null if it can be. One row, written by `orders.shop.stock`."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    failing_since = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="there_is_one_reading_of_stock")]
