@@ -19,7 +19,6 @@ from django_q.tasks import async_task
 
 from orders import retention, wiring
 from orders.api.feed_views import change_bodies
-from orders.business import PeriodicJob, registry
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import LeadershipLost
 from orders.engine.role_health import RoleHealth
@@ -110,8 +109,8 @@ def prepare(cluster: str) -> None:
             _schedule(_schedule_name(function), f"orders.jobs.{function}", cluster, job.minutes, first_run)
         businesses_jobs = _businesses_jobs()
         if cluster == GENERAL:
-            for name, periodic in businesses_jobs.items():
-                _schedule(name, periodic.path, cluster, periodic.minutes, now)
+            for name, (path, minutes) in businesses_jobs.items():
+                _schedule(name, path, cluster, minutes, now)
         ours = Schedule.objects.filter(Q(func__startswith="orders.jobs.") | Q(name__startswith=OF_A_BUSINESS))
         ours.exclude(name__in=[*map(_schedule_name, JOBS), *businesses_jobs]).delete()
     # The queue may still hold shifts that were killed. New ones start below, and workers are few.
@@ -125,10 +124,9 @@ def _jobs_of(cluster: str) -> Mapping[str, Job]:
     return {function: job for function, job in JOBS.items() if job.cluster == cluster}
 
 
-def _businesses_jobs() -> Mapping[str, PeriodicJob]:
-    """The jobs that businesses declare, by the name of their schedule."""
-    declared = [job for module in registry.own_modules("jobs") for job in module.JOBS]
-    return {f"{OF_A_BUSINESS}{job.path}": job for job in declared}
+def _businesses_jobs() -> Mapping[str, tuple[str, int]]:
+    """The jobs that businesses declare, by the name of their schedule: the function, and how often it starts."""
+    return {f"{OF_A_BUSINESS}{job.path}": (job.path, job.minutes) for job in wiring.periodic_jobs()}
 
 
 def _schedule(name: str, function: str, cluster: str, minutes: int, first_run: datetime) -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from django.conf import settings
 
 from orders.business.intake import OrderIntake
-from orders.business.registry import kinds, make_agents, workflows
+from orders.business.jobs import PeriodicJob
+from orders.business.registry import kinds, make_agents, own_modules, workflows
 from orders.business.signals import has_receivers
 from orders.engine.agent_host.records import HostConfig
 from orders.engine.agent_host.role import AgentHost
@@ -30,6 +31,11 @@ def followed_workflows() -> Workflows:
         (name, version): replace(workflow, announces=name in followed)
         for (name, version), workflow in workflows().items()
     }
+
+
+def periodic_jobs() -> Sequence[PeriodicJob]:
+    """The jobs that businesses declare in their `jobs.py`."""
+    return [job for module in own_modules("jobs") for job in module.JOBS]
 
 
 def submission() -> Submitter:

@@ -243,7 +243,8 @@ class Pages:
 
     async def _counted(self, shown: Mapping[str, Any]) -> Mapping[str, Any]:
         """The warehouse's faults, with what is left since in place of what was set."""
-        return {**shown, "stock": await self._commits.read(stock.read_faults)}
+        counted = await self._commits.read(stock.read_faults)
+        return {**shown, "stock": {sku: counted.get(sku, 0) for sku in shown["stock"]}}
 
 
 def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Application:

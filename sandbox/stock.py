@@ -63,9 +63,9 @@ class Shelves:
         """The refusal of a call that wants more than there is; None if there is enough."""
         for sku, size in call.editions.items():
             self._know_edition(sku, size)
-        left = {sku: self._left(sku) for sku in call.quantities}
+        stock = {sku: self._left(sku) for sku in call.quantities}
         short = [
-            {"sku": sku, "left": left[sku]} for sku, number in call.quantities.items() if number > left[sku]
+            {"sku": sku, "left": stock[sku]} for sku, number in call.quantities.items() if number > stock[sku]
         ]
         if not short:
             return None
@@ -92,16 +92,16 @@ class Shelves:
         self._execute("DELETE FROM reserved WHERE key = ?", (key,))
         self._execute("DELETE FROM numbers WHERE key = ?", (key,))
 
-    def put_in(self, sku: str, *, left: int, size: int | None) -> None:
+    def put_in(self, sku: str, *, number: int, size: int | None) -> None:
         """Puts in the first stock of a product, or of an edition of that size, unless the warehouse has it already."""
         if self._row(sku) is not None:
             return
         if size is None:
-            self._execute("INSERT INTO stock VALUES (?, 0, ?)", (sku, left))
+            self._execute("INSERT INTO stock VALUES (?, 0, ?)", (sku, number))
             return
         self._know_edition(sku, size)
-        for number in range(1, size - left + 1):
-            self._execute("INSERT INTO numbers VALUES (?, ?, '')", (sku, number))
+        for sold_number in range(1, size - number + 1):
+            self._execute("INSERT INTO numbers VALUES (?, ?, '')", (sku, sold_number))
 
     def _know_edition(self, sku: str, size: int) -> None:
         query = "INSERT INTO editions VALUES (?, ?) ON CONFLICT DO UPDATE SET size = excluded.size"
@@ -141,15 +141,15 @@ def read_first_stock(path: Path) -> Mapping[str, tuple[int, int | None]]:
 def put_in(connection: sqlite3.Connection, products: Mapping[str, tuple[int, int | None]]) -> None:
     """Puts in what the warehouse does not have yet of its first stock."""
     shelves = Shelves(connection)
-    for sku, (left, size) in products.items():
-        shelves.put_in(sku, left=left, size=size)
+    for sku, (number, size) in products.items():
+        shelves.put_in(sku, number=number, size=size)
 
 
 def set_faults(connection: sqlite3.Connection, stock: Mapping[str, int]) -> None:
     """Sets what is left now of each product that a fault names."""
     connection.execute("DELETE FROM stock WHERE is_fault")
-    for sku, left in stock.items():
-        connection.execute("INSERT INTO stock VALUES (?, 1, ?)", (sku, left))
+    for sku, number in stock.items():
+        connection.execute("INSERT INTO stock VALUES (?, 1, ?)", (sku, number))
 
 
 def read_faults(connection: sqlite3.Connection) -> Mapping[str, int]:
@@ -163,4 +163,4 @@ def read_page(connection: sqlite3.Connection, *, after: str, most: int) -> Mappi
     rows = connection.execute(f"{LEFT} WHERE sku > ? ORDER BY sku LIMIT ?", (after, most + 1)).fetchall()
     page: Sequence[tuple[str, int]] = rows[:most]
     following = page[-1][0] if len(rows) > most else None
-    return {"stock": [{"sku": sku, "left": left} for sku, left in page], "next": following}
+    return {"stock": [{"sku": sku, "left": number} for sku, number in page], "next": following}

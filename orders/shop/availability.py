@@ -23,10 +23,10 @@ def known_stock(stock: int | None, read_at: datetime | None, *, now: datetime) -
     return stock if read_at is not None and now - read_at < FRESH else None
 
 
-def availability(*, is_listed: bool, left: int | None) -> Availability:
+def availability(*, is_listed: bool, stock: int | None) -> Availability:
     """Whether a product can be had of which so many are left."""
     if not is_listed:
         return Availability.NOT_FOR_SALE
-    if left is None or left > FEW:
+    if stock is None or stock > FEW:
         return Availability.IN_STOCK
-    return Availability.FEW_LEFT if left else Availability.SOLD_OUT
+    return Availability.FEW_LEFT if stock else Availability.SOLD_OUT

@@ -18,6 +18,7 @@ from orders.business.reading import (
 from orders.engine.contracts import Json
 from orders.fields.postal_address import ALWAYS, LONGEST_PART, PARTS
 from orders.shop.delivery import LARGEST_PRICE, Delivery, Tax, read_delivery, read_tax
+from orders.shop.editions import LARGEST_EDITION
 
 MOST_LINES = 100
 LARGEST_QUANTITY = 999
@@ -25,7 +26,6 @@ LONGEST_PAYMENT_TOKEN = 64
 PAYMENT_TOKEN = f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_PAYMENT_TOKEN - 1}}}"
 """What the payment gateway's token for a way to pay looks like."""
 LONGEST_SKU = 40
-LARGEST_EDITION = 9_999
 LONGEST_GIFT_NOTE = 300
 LANGUAGE = "[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
 """What the tag of a language looks like, as in "en" and "pt-BR" (BCP 47)."""

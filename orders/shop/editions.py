@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 from babel import Locale
 from babel.lists import format_list
 from django.utils.translation import ngettext
 
-from orders.business.refusals import OrderedLine
-from orders.shop.description import LARGEST_EDITION, LARGEST_QUANTITY
-
+LARGEST_EDITION = 9_999
+MOST_NUMBERS = 999
+"""Of one line of an order."""
 SHORTEST_RUN = 3
 """Numbers in a row of which only the first and the last are written."""
 
@@ -22,6 +22,18 @@ class EditionNumbers:
 
     numbers: tuple[int, ...]
     size: int
+
+
+class NumberedLine(Protocol):
+    """A line of an order, as far as its numbers need it."""
+
+    @property
+    def sku(self) -> str:
+        """The code of what was ordered."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
 
 
 def numbers_of(result: Mapping[str, Any] | None) -> Mapping[str, EditionNumbers]:
@@ -37,7 +49,7 @@ def numbers_in_words(edition: EditionNumbers, *, locale: Locale) -> str:
 
 
 def numbered_lines(
-    lines: Iterable[OrderedLine], editions: Mapping[str, EditionNumbers], *, locale: Locale
+    lines: Iterable[NumberedLine], editions: Mapping[str, EditionNumbers], *, locale: Locale
 ) -> Sequence[tuple[str, str]]:
     """The title of each numbered line of an order, and its numbers in words."""
     return [
@@ -59,7 +71,7 @@ def _read(item: object) -> tuple[str, EditionNumbers] | None:
     sku, numbers, size = item.get("sku"), item.get("numbers"), item.get("of")
     if not isinstance(sku, str) or not isinstance(numbers, list) or not _is_number(size):
         return None
-    if not 0 < len(numbers) <= LARGEST_QUANTITY or not all(map(_is_number, numbers)):
+    if not 0 < len(numbers) <= MOST_NUMBERS or not all(map(_is_number, numbers)):
         return None
     return sku, EditionNumbers(numbers=tuple(sorted(numbers)), size=int(str(size)))
 

@@ -1,5 +1,5 @@
-"""The shop's own tables: what customers can buy, and what its delivery costs. Prices are in minor units of their
-currency."""
+"""The shop's own tables: what customers can buy, whether its stock can be read, and what its delivery costs. Prices are
+in minor units of their currency."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -142,3 +142,13 @@ class DeliveryTerms(models.Model):
 
     def __str__(self) -> str:
         return f"{self.country or 'every other country'} ({self.currency})"
+
+
+class StockReading(models.Model):
+    """Since when the warehouse's stock cannot be read; null if it can be. One row, written by `orders.shop.stock`."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    failing_since = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="there_is_one_reading_of_stock")]

@@ -13,8 +13,8 @@ from orders.shop.models import Edition, Product
 @dataclass(frozen=True, kw_only=True)
 class Offer:
     """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known;
-    `is_orderable` is whether it is for sale. `left` is how many the warehouse has, if known; `edition_size` is how many
-    prints its numbered edition has, if it is one."""
+    `is_orderable` is whether it is for sale. `stock` is how many the warehouse has, if known; `edition_size` is how
+    many prints its numbered edition has, if it is one."""
 
     sku: str
     title: str
@@ -23,18 +23,18 @@ class Offer:
     edition_name: str
     price: Money
     is_orderable: bool
-    left: int | None = None
+    stock: int | None = None
     edition_size: int | None = None
 
     @property
     def availability(self) -> Availability:
         """Whether it can be had."""
-        return availability(is_listed=self.is_orderable, left=self.left)
+        return availability(is_listed=self.is_orderable, stock=self.stock)
 
     @property
     def is_sold_out(self) -> bool:
         """Whether none are left, as far as is known."""
-        return self.left == 0
+        return self.stock == 0
 
     @property
     def size_name(self) -> str:
@@ -60,7 +60,7 @@ def offer_of(row: Product) -> Offer:
         edition_name=str(Edition(row.edition).label) if row.edition in Edition else "",
         price=price_of(row),
         is_orderable=row.is_listed,
-        left=known_stock(row.stock, row.stock_read_at, now=timezone.now()),
+        stock=known_stock(row.stock, row.stock_read_at, now=timezone.now()),
         edition_size=row.edition_size,
     )
 

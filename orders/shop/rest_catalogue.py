@@ -46,7 +46,7 @@ class OfferOut(Out):
     price = MoneyOut()
     is_orderable = serializers.BooleanField()
     availability = serializers.ChoiceField(choices=list(Availability))
-    stock = serializers.IntegerField(allow_null=True, source="left")
+    stock = serializers.IntegerField(allow_null=True)
     edition_size = serializers.IntegerField(
         allow_null=True,
         help_text="How many prints a numbered edition has; null if the prints have no numbers.",

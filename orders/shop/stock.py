@@ -17,10 +17,6 @@ MOST_PAGES = 1_000
 log = structlog.get_logger()
 
 
-class _State:
-    is_failing = False  # whether this process's last reading failed, so that an outage is one line of its log
-
-
 def read_stock() -> None:
     """Reads the warehouse's stock and saves what has changed. If the warehouse does not answer, it does so next time.
 
@@ -31,18 +27,16 @@ def read_stock() -> None:
         try:
             changed = _read_pages(runner, warehouse)
         except Fault as fault:
-            if not _State.is_failing:
+            if _note_failure():
                 log.warning("the warehouse’s stock cannot be read", action="read_stock", error=str(fault))
-            _State.is_failing = True
         else:
-            if _State.is_failing:
+            if _note_success():
                 log.info("the warehouse’s stock can be read again", action="read_stock", changed=changed)
-            _State.is_failing = False
         finally:
             runner.run(warehouse.close())
 
 
-def save(left: Mapping[str, int]) -> int:
+def save(stock: Mapping[str, int]) -> int:
     """Saves what is left, by SKU, and returns how many products have changed. One brief statement.
 
     A product that has not is only written every five minutes, long before its reading is too old.
@@ -56,8 +50,24 @@ def save(left: Mapping[str, int]) -> int:
            AND (product.stock IS DISTINCT FROM page.stock
                 OR product.stock_read_at < now() - interval '5 minutes')
         """,
-        [list(left), list(left.values())],
+        [list(stock), list(stock.values())],
     )
+
+
+def _note_failure() -> bool:
+    """Notes that a reading failed. Returns whether it is the first of an outage: any worker may have made the last."""
+    noted = run(
+        """
+        INSERT INTO shop_stockreading AS reading (id, failing_since) VALUES (1, now())
+            ON CONFLICT (id) DO UPDATE SET failing_since = now() WHERE reading.failing_since IS NULL
+        """
+    )
+    return noted == 1
+
+
+def _note_success() -> bool:
+    """Notes that a reading succeeded. Returns whether it ended an outage."""
+    return run("UPDATE shop_stockreading SET failing_since = NULL WHERE failing_since IS NOT NULL") == 1
 
 
 def _read_pages(runner: asyncio.Runner, warehouse: Warehouse) -> int:
@@ -65,7 +75,7 @@ def _read_pages(runner: asyncio.Runner, warehouse: Warehouse) -> int:
     changed, after = 0, ""
     for _ in range(MOST_PAGES):
         page = runner.run(_ask(warehouse, after))
-        changed += save(page.left)
+        changed += save(page.stock)
         after = page.following
         if not after:
             break

@@ -10,15 +10,15 @@ def words_of(offer: Offer) -> str:
     """What is said of an offer: "Sold out", "Only 3 left", "Edition of 100, 37 left"; "" if nothing is."""
     if offer.is_sold_out:
         return gettext("Sold out")
-    size, left = offer.edition_size, offer.left
-    if size and left is None:
+    size, stock = offer.edition_size, offer.stock
+    if size and stock is None:
         return gettext("Edition of {size}").format(size=size)
-    if size and left is not None:
-        words = ngettext("Edition of {size}, {left} left", "Edition of {size}, {left} left", left)
-        return words.format(size=size, left=left)
-    return only_left(left) if left and offer.availability is Availability.FEW_LEFT else ""
+    if size and stock is not None:
+        words = ngettext("Edition of {size}, {left} left", "Edition of {size}, {left} left", stock)
+        return words.format(size=size, left=stock)
+    return only_left(stock) if stock and offer.availability is Availability.FEW_LEFT else ""
 
 
-def only_left(left: int) -> str:
+def only_left(number: int) -> str:
     """What is said of a product of which few are left."""
-    return ngettext("Only {left} left", "Only {left} left", left).format(left=left)
+    return ngettext("Only {left} left", "Only {left} left", number).format(left=number)

@@ -16,7 +16,7 @@ from orders.engine.errors import Fault
 from orders.shop import stock
 from orders.shop.agents.warehouse import StockPage, Warehouse
 from orders.shop.availability import known_stock
-from orders.shop.models import Product
+from orders.shop.models import Product, StockReading
 from tests.sandbox.process import Sandbox, new_key
 from tests.support.log_lines import written_lines
 from tests.support.remote import answering, serving
@@ -35,7 +35,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 def sandbox(running: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     """The warehouse that the job reads."""
     monkeypatch.setenv("WAREHOUSE_URL", f"http://127.0.0.1:{running.port}/warehouse")
-    monkeypatch.setattr(stock._State, "is_failing", False)
     yield running
     running.ask("DELETE", "/_faults")
 
@@ -159,3 +158,8 @@ def test_the_general_cluster_reads_it_every_minute_and_forgets_the_jobs_of_a_bus
 def test_an_impossible_product_is_refused_by_its_constraint(constraint: str, fields: dict[str, Any]) -> None:
     with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
         Product.objects.create(sku="wave", title="Wave", artist="Ada", price=100, **fields)
+
+
+def test_an_outage_has_one_row() -> None:
+    with pytest.raises(IntegrityError, match="there_is_one_reading_of_stock"), transaction.atomic():
+        StockReading.objects.create(id=2)

@@ -53,6 +53,10 @@ def test_the_business_of_the_guide_can_be_installed_and_takes_orders(
     assert StepState.objects.get().request == {"lines": ["a kite"]}
 
 
+def test_the_periodic_job_of_the_guide_is_found_by_its_path(guide: dict[str, Any]) -> None:
+    assert [(job.path, job.minutes) for job in guide["JOBS"]] == [("guide.count_paper", 5)]
+
+
 @pytest.mark.django_db
 @pytest.mark.pattern("C4")
 def test_an_order_moves_to_the_version_2_of_the_guide(guide: dict[str, Any], settings: Any) -> None:

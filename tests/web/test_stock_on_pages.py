@@ -45,13 +45,13 @@ def choices(client: Client, query: str = "") -> dict[str, tuple[str, bool, bool]
     """Of each offer on the poster's page: what is said of what is left, whether it is chosen, and whether it can be."""
     html = client.get(f"/posters/{LINES}/{query}").content.decode()
     labels = re.findall(r'<label class="choice">.*?</label>', html, re.DOTALL)
-    found = {}
+    offers = {}
     for label in labels:
         (sku,) = re.findall(r'value="([^"]+)"', label)
-        said = re.findall(r'<span class="choice__stock">([^<]*)</span>', label)
+        words = re.findall(r'<span class="choice__stock">([^<]*)</span>', label)
         attributes = label.partition("<input")[2].partition(">")[0]
-        found[sku] = (said[0] if said else "", "checked" in attributes, "disabled" not in attributes)
-    return found
+        offers[sku] = (words[0] if words else "", "checked" in attributes, "disabled" not in attributes)
+    return offers
 
 
 def sell_out() -> None:
@@ -59,23 +59,23 @@ def sell_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "words"),
+    ("stock", "words"),
     [(0, "Sold out"), (1, "Only 1 left"), (5, "Only 5 left"), (6, ""), (900, "")],
 )
-def test_a_size_says_what_is_left_when_it_is_little(client: Client, left: int, words: str) -> None:
-    save({LARGE: left})
-    assert choices(client)[LARGE] == (words, False, left > 0)
+def test_a_size_says_what_is_left_when_it_is_little(client: Client, stock: int, words: str) -> None:
+    save({LARGE: stock})
+    assert choices(client)[LARGE] == (words, False, stock > 0)
     grow_old()
     assert choices(client)[LARGE] == ("", False, True)
 
 
 @pytest.mark.parametrize(
-    ("left", "words"),
+    ("stock", "words"),
     [(37, "Edition of 100, 37 left"), (1, "Edition of 100, 1 left"), (0, "Sold out")],
 )
-def test_a_numbered_edition_counts_down(client: Client, left: int, words: str) -> None:
+def test_a_numbered_edition_counts_down(client: Client, stock: int, words: str) -> None:
     assert choices(client)[SIGNED][0] == "Edition of 100"
-    save({SIGNED: left})
+    save({SIGNED: stock})
     assert choices(client)[SIGNED][0] == words
     grow_old()
     assert choices(client)[SIGNED][0] == "Edition of 100"
@@ -122,16 +122,16 @@ def put_in(client: Client, sku: str, quantity: int) -> str:
 def test_the_cart_says_at_the_line_that_there_are_fewer_and_changes_it_with_one_tap(client: Client) -> None:
     save({LARGE: 3})
     assert "Only 3 left" not in put_in(client, LARGE, 3)
-    said = put_in(client, LARGE, 1)
-    assert "Only 3 left" in said
-    assert "Change to 3" in said
-    assert "Go to checkout" not in said
+    text = put_in(client, LARGE, 1)
+    assert "Only 3 left" in text
+    assert "Change to 3" in text
+    assert "Go to checkout" not in text
     client.post("/cart/change/", {"sku": LARGE, "quantity": 3})
     assert "Go to checkout" in page(client, "/cart/")
     save({LARGE: 0})
-    said = page(client, "/cart/")
-    assert "Sold out" in said
-    assert "Take it out" in said
+    text = page(client, "/cart/")
+    assert "Sold out" in text
+    assert "Take it out" in text
     grow_old()
     assert "Go to checkout" in page(client, "/cart/")
 
@@ -198,7 +198,7 @@ def test_what_search_engines_read_says_the_same(client: Client) -> None:
     save({LARGE: 3, SIGNED: 0})
     html = client.get(f"/posters/{LINES}/").content.decode()
     (block,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', html, re.DOTALL)
-    said = {offer["sku"]: offer["availability"] for offer in json.loads(block)["offers"]}
-    assert said[LINES] == "https://schema.org/InStock"
-    assert said[LARGE] == "https://schema.org/LimitedAvailability"
-    assert said[SIGNED] == "https://schema.org/SoldOut"
+    text = {offer["sku"]: offer["availability"] for offer in json.loads(block)["offers"]}
+    assert text[LINES] == "https://schema.org/InStock"
+    assert text[LARGE] == "https://schema.org/LimitedAvailability"
+    assert text[SIGNED] == "https://schema.org/SoldOut"

@@ -19,9 +19,10 @@ MOST_LEFT = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class StockPage:
-    """How many are `left` of some products, by SKU. `following` is the cursor for those behind them; "" if none are."""
+    """How many are left of some products: their `stock`, by SKU. `following` is the cursor for those behind them; "" if
+    none are."""
 
-    left: Mapping[str, int]
+    stock: Mapping[str, int]
     following: str
 
 
@@ -73,10 +74,10 @@ class Warehouse:
         try:
             if not isinstance(items, list) or not isinstance(following, str | None):
                 raise TypeError("no list of stock, or a next that is not a text")
-            left = dict(map(_left, items))
+            stock = dict(map(_left, items))
         except (KeyError, TypeError, ValueError) as error:
             raise Unresolved("bad_answer", f"the answer is not a page of stock: {error}") from error
-        return StockPage(left=left, following=following or "")
+        return StockPage(stock=stock, following=following or "")
 
     async def close(self) -> None:
         """Closes the connections."""

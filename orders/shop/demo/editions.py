@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from orders.shop.demo.posters import POSTERS, Poster
 
-USUAL: Mapping[str, int] = {"45x60": 100, "60x80": 50}
+USUAL: Mapping[str, int] = {"45x60": 200, "60x80": 100}
 """How many signed prints there are of a poster, by their size."""
 SMALL: Mapping[tuple[str, str], tuple[int, int]] = {
     ("winter-atlas", "60x80"): (25, 3),

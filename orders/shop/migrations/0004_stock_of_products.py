@@ -7,6 +7,18 @@ class Migration(migrations.Migration):
     dependencies = [("shop", "0003_delivery_terms")]
 
     operations = [
+        migrations.CreateModel(
+            name="StockReading",
+            fields=[
+                ("id", models.SmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("failing_since", models.DateTimeField(null=True)),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(id=1), name="there_is_one_reading_of_stock")
+                ],
+            },
+        ),
         migrations.AddField(
             "product",
             "stock",

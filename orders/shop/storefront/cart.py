@@ -38,14 +38,14 @@ class CartLine:
         return self.sku if self.sold is None else self.sold.offer.title
 
     @property
-    def left(self) -> int | None:
+    def stock(self) -> int | None:
         """How many the warehouse has; None if nobody knows, or if it is gone."""
-        return None if self.sold is None or self.is_gone else self.sold.offer.left
+        return None if self.sold is None or self.is_gone else self.sold.offer.stock
 
     @property
     def is_short(self) -> bool:
         """Whether there are fewer than the cart has."""
-        return self.left is not None and self.quantity > self.left
+        return self.stock is not None and self.quantity > self.stock
 
     @property
     def price(self) -> Money | None:
@@ -76,8 +76,8 @@ class Cart:
     @property
     def shortages(self) -> Sequence[str]:
         """What it has more of than there is, and how many there are: a sentence for each."""
-        left = [{"sku": line.sku, "left": line.left} for line in self.lines if line.is_short]
-        return explain_shortage({"lines": left}, self.lines)
+        stock = [{"sku": line.sku, "left": line.stock} for line in self.lines if line.is_short]
+        return explain_shortage({"lines": stock}, self.lines)
 
     @property
     def count(self) -> int:

@@ -103,8 +103,8 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
 
 def _selected(poster: PosterView, choice: str | None) -> Offer:
     """The chosen offer, or else the one that the catalogue shows, or the cheapest: the first that is not sold out."""
-    chosen = [offer for sku in (choice, poster.sku) for offer in poster.offers if offer.sku == sku]
-    offers = [*chosen, *poster.offers]
+    preferred = [offer for sku in (choice, poster.sku) for offer in poster.offers if offer.sku == sku]
+    offers = [*preferred, *poster.offers]
     return next((offer for offer in offers if not offer.is_sold_out), offers[0])
 
 

@@ -134,9 +134,9 @@ def stock_words(offer: Offer) -> str:
 
 
 @register.filter
-def only_left(left: int) -> str:
+def only_left(number: int) -> str:
     """That only so many are left."""
-    return stock_words_of.only_left(left)
+    return stock_words_of.only_left(number)
 
 
 @register.simple_tag
