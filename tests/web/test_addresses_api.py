@@ -5,7 +5,7 @@ from rest_framework.test import APIClient
 
 from orders.models import SubmissionMessage
 from tests.support.order_bodies import LONDON, order_body
-from tests.web.helpers import ORDERS, mistakes
+from tests.web.helpers import ORDERS, assert_problem
 from tests.web.test_address_forms import KOWLOON, SEATTLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
@@ -31,8 +31,16 @@ def test_a_client_may_leave_out_what_a_country_does_not_have_and_the_state(ada: 
 
 
 def test_a_client_is_told_what_a_postal_code_looks_like(ada: APIClient) -> None:
-    wrong = mistakes(ada.post(ORDERS, order_body(ship_to={"postal_code": "10115"})))
-    assert wrong == {"/ship_to/postal_code": ["This must be a postal code of GB, like EC1Y 8SY."]}
-    missing = {part: text for part, text in LONDON.items() if part != "postal_code"}
-    wrong = mistakes(ada.post(ORDERS, {**order_body(), "ship_to": missing}))
-    assert wrong == {"/ship_to/postal_code": ["An address in GB needs one, like EC1Y 8SY."]}
+    def error(address: dict[str, str]) -> dict[str, str]:
+        problem = assert_problem(ada.post(ORDERS, {**order_body(), "ship_to": address}), "validation_failed")
+        (only,) = problem["errors"]
+        return {name: only[name] for name in ("pointer", "detail")}
+
+    assert error(LONDON | {"postal_code": "10115"}) == {
+        "pointer": "/ship_to/postal_code",
+        "detail": "This must be a postal code of GB, like EC1Y 8SY.",
+    }
+    assert error({part: text for part, text in LONDON.items() if part != "postal_code"}) == {
+        "pointer": "/ship_to/postal_code",
+        "detail": "An address in GB needs one, like EC1Y 8SY.",
+    }
