@@ -20,14 +20,14 @@ def test_a_client_orders_with_the_parts_of_its_countrys_address(ada: APIClient) 
 def test_a_client_may_leave_out_what_a_country_does_not_have_and_the_state(ada: APIClient) -> None:
     """A client from before sends a code for Hong Kong, too, and no state anywhere."""
     without = {part: text for part, text in SEATTLE.items() if part != "state"}
-    for sent, kept in (
+    for address, stored in (
         (KOWLOON, KOWLOON),
         (KOWLOON | {"postal_code": "000"}, KOWLOON),
         (without, without),
         (LONDON | {"state": "England"}, LONDON),
     ):
-        assert ada.post(ORDERS, {**order_body(), "ship_to": sent}).status_code == 202
-        assert SubmissionMessage.objects.latest("id").body["ship_to"] == kept
+        assert ada.post(ORDERS, {**order_body(), "ship_to": address}).status_code == 202
+        assert SubmissionMessage.objects.latest("id").body["ship_to"] == stored
 
 
 def test_a_client_is_told_what_a_postal_code_looks_like(ada: APIClient) -> None:
