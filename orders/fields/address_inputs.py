@@ -34,7 +34,7 @@ def state_choices(rules: AddressRules) -> list[tuple[str, str]]:
     """Code and name of each state, by name in the reader's language, after the choice of none."""
     language = get_language() or "en"
     named = [(state.code, state.name(language, rules.language)) for state in rules.states]
-    return [("", gettext("Choose from the list")), *sorted(named, key=lambda choice: choice[1])]
+    return [("", gettext("Choose one")), *sorted(named, key=lambda choice: choice[1])]
 
 
 def fit_to_country(form: forms.Form, *, prefix: str = "", hides: bool = True) -> None:

@@ -70,19 +70,15 @@ class AddressIn(Strict):
         return address
 
 
-def _refusal(mistake: Mistake, rules: AddressRules) -> serializers.ErrorDetail:
+def _refusal(mistake: Mistake, rules: AddressRules) -> str:
     country = rules.country
     refusals = {
-        Mistake.MISSING: ("required", f"An address in {country} needs one, like {rules.example}."),
-        Mistake.WRONG_POSTAL_CODE: (
-            "invalid",
-            f"This must be a postal code of {country}, like {rules.example}.",
-        ),
-        Mistake.UNKNOWN_STATE: ("invalid", f"This must be a state of {country} by its code or its name."),
-        Mistake.WRONG_PHONE: ("invalid", "This must be a phone number, like +36 1 234 5678."),
+        Mistake.MISSING: f"An address in {country} needs one, like {rules.example}.",
+        Mistake.WRONG_POSTAL_CODE: f"This must be a postal code of {country}, like {rules.example}.",
+        Mistake.UNKNOWN_STATE: f"This must be a state of {country} by its code or its name.",
+        Mistake.WRONG_PHONE: "This must be a phone number, like +36 1 234 5678.",
     }
-    code, text = refusals[mistake]
-    return serializers.ErrorDetail(text, code=code)
+    return refusals[mistake]
 
 
 class PaymentToken(Token):

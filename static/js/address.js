@@ -12,6 +12,7 @@
     // A choice of states where the country has them, or else a line of text. What was entered stays.
     const showStates = (states) => {
       const old = input("state");
+      if (!states.length && old.localName === "input") return;
       const now = document.createElement(states.length ? "select" : "input");
       for (const { name, value } of old.attributes) {
         if (!["type", "value", "maxlength"].includes(name)) now.setAttribute(name, value);
@@ -24,14 +25,16 @@
       } else {
         now.type = "text";
         now.maxLength = 200;
-        now.value = old.localName === "select" ? "" : old.value;
       }
       const frame = old.closest(".select") ?? old;
-      if (!states.length) return frame.replaceWith(now);
+      if (!states.length) {
+        frame.replaceWith(now);
+        return;
+      }
       const select = document.createElement("span");
       select.className = "select";
       select.append(now, country.closest(".select").querySelector("svg").cloneNode(true));
-      return frame.replaceWith(select);
+      frame.replaceWith(select);
     };
 
     const show = (rules) => {
@@ -43,8 +46,12 @@
         for (const name of ["aria-invalid", "aria-describedby"]) input(part).removeAttribute(name); // of another country
         field(part).querySelector(".field__errors")?.remove();
         field(part).querySelector(".field__label").textContent = rules.labels[part];
-        place.append(field(part));
       }
+      const fields = rules.order.map(field);
+      if (fields.every((one, index) => place.children[index] === one)) return;
+      const focused = document.activeElement; // somebody may be typing already
+      place.append(...fields);
+      focused.focus({ preventScroll: true });
     };
 
     const follow = async () => {

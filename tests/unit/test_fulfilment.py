@@ -86,10 +86,10 @@ def test_a_failing_remote_service_never_compensates_an_order() -> None:
 
 def test_the_phone_of_an_address_goes_to_the_carrier_alone() -> None:
     order = {**submitted_body(), "ship_to": {**PARIS, "line2": "Floor 2", "phone": "+33 1 23 45 67 89"}}
-    asked = {declared.name: declared.data(order) for declared in workflow().steps}
-    assert asked["create-shipment"]["ship_to"] == order["ship_to"]
-    assert asked["send-confirmation"]["ship_to"] == {**PARIS, "line2": "Floor 2"}
-    assert [name for name, data in asked.items() if "+33" in json.dumps(data)] == ["create-shipment"]
+    requests = {declared.name: declared.data(order) for declared in workflow().steps}
+    assert requests["create-shipment"]["ship_to"] == order["ship_to"]
+    assert requests["send-confirmation"]["ship_to"] == {**PARIS, "line2": "Floor 2"}
+    assert [name for name, data in requests.items() if "+33" in json.dumps(data)] == ["create-shipment"]
 
 
 def test_results_travel_to_the_steps_that_use_them() -> None:

@@ -5,7 +5,7 @@ from rest_framework.test import APIClient
 
 from orders.models import SubmissionMessage
 from tests.support.order_bodies import LONDON, order_body
-from tests.web.helpers import ORDERS, mistakes
+from tests.web.helpers import ORDERS, assert_problem
 from tests.web.test_address_forms import KOWLOON, SEATTLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
@@ -20,19 +20,27 @@ def test_a_client_orders_with_the_parts_of_its_countrys_address(ada: APIClient) 
 def test_a_client_may_leave_out_what_a_country_does_not_have_and_the_state(ada: APIClient) -> None:
     """A client from before sends a code for Hong Kong, too, and no state anywhere."""
     without = {part: text for part, text in SEATTLE.items() if part != "state"}
-    for sent, kept in (
+    for address, stored in (
         (KOWLOON, KOWLOON),
         (KOWLOON | {"postal_code": "000"}, KOWLOON),
         (without, without),
         (LONDON | {"state": "England"}, LONDON),
     ):
-        assert ada.post(ORDERS, {**order_body(), "ship_to": sent}).status_code == 202
-        assert SubmissionMessage.objects.latest("id").body["ship_to"] == kept
+        assert ada.post(ORDERS, {**order_body(), "ship_to": address}).status_code == 202
+        assert SubmissionMessage.objects.latest("id").body["ship_to"] == stored
 
 
 def test_a_client_is_told_what_a_postal_code_looks_like(ada: APIClient) -> None:
-    wrong = mistakes(ada.post(ORDERS, order_body(ship_to={"postal_code": "10115"})))
-    assert wrong == {"/ship_to/postal_code": ["This must be a postal code of GB, like EC1Y 8SY."]}
-    missing = {part: text for part, text in LONDON.items() if part != "postal_code"}
-    wrong = mistakes(ada.post(ORDERS, {**order_body(), "ship_to": missing}))
-    assert wrong == {"/ship_to/postal_code": ["An address in GB needs one, like EC1Y 8SY."]}
+    def error(address: dict[str, str]) -> dict[str, str]:
+        problem = assert_problem(ada.post(ORDERS, {**order_body(), "ship_to": address}), "validation_failed")
+        (only,) = problem["errors"]
+        return {name: only[name] for name in ("pointer", "detail")}
+
+    assert error(LONDON | {"postal_code": "10115"}) == {
+        "pointer": "/ship_to/postal_code",
+        "detail": "This must be a postal code of GB, like EC1Y 8SY.",
+    }
+    assert error({part: text for part, text in LONDON.items() if part != "postal_code"}) == {
+        "pointer": "/ship_to/postal_code",
+        "detail": "An address in GB needs one, like EC1Y 8SY.",
+    }
