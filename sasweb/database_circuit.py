@@ -40,7 +40,14 @@ more than five, so this connection is dead."""
 PAUSE = 1.0
 """Seconds between two questions for a sign of life."""
 SILENT = "the database does not answer"
-TOO_MANY_CONNECTIONS = "53300"
+FULL = (
+    "too many clients already",
+    "remaining connection slots are reserved",
+    "too many connections for role",
+    "too many connections for database",
+)
+"""What a server says that has no connection left (53300). libpq keeps the code of a refused connection to itself, so a
+server that says it in another language than English counts as one that is down."""
 
 
 class DatabaseCircuit:
@@ -136,7 +143,7 @@ class _BriefConnection(psycopg.Connection[Any]):
         return super().wait(gen, interval, timeout)
 
 
-def _ask_the_database() -> None:
+def ask_the_database() -> None:
     """Connects anew. A server that has too many connections lives: who has one of them may go on."""
     parameters = {
         **connection.get_connection_params(),
@@ -147,11 +154,11 @@ def _ask_the_database() -> None:
         with _BriefConnection.connect(**parameters) as session:
             session.execute("SELECT 1")
     except psycopg.OperationalError as error:
-        if error.sqlstate != TOO_MANY_CONNECTIONS:
+        if not any(words in str(error) for words in FULL):
             raise
 
 
-CIRCUIT = DatabaseCircuit(_ask_the_database)
+CIRCUIT = DatabaseCircuit(ask_the_database)
 """This process's."""
 
 

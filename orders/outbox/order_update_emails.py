@@ -11,7 +11,7 @@ from orders.access.public_urls import public_url
 from orders.business import OrderKind, registry
 from orders.business.editing import sends_notice
 from orders.business.updates import OrderUpdate
-from orders.emails.letter import Block, Button, Heading, Note, Paragraph, one_line
+from orders.emails.letter import Block, Heading, Note, Paragraph, one_line
 from orders.fields.locales import reader_locale
 from orders.fields.order_numbers import spoken_number
 from orders.models import OutgoingMessage
@@ -24,6 +24,7 @@ from orders.selectors.tracked_orders import Addressee, TrackedOrder, addressee_o
 from orders.vocabulary import MessageKind, MessageState, StepStatus
 from orders.wording.clock_times import exact_moment
 from orders.wording.customer_updates import key_of_update, update_of
+from orders.wording.customers.order_links import order_button, secrecy_note
 from orders.wording.customers.progress import Progress, progress
 
 MOST = 10
@@ -86,7 +87,7 @@ def _link(order: CustomerOrder, addressee: Addressee) -> Sequence[Block]:
         return []
     token_or_id = guest_links.make_token(order.id) if addressee.is_guest else order.id
     url = public_url("order:guest-page" if addressee.is_guest else "order:page", token_or_id)
-    return [Button(_("Go to your order"), url)]
+    return [order_button(url)]
 
 
 def _what_the_page_says(present: Progress) -> Sequence[Block]:
@@ -105,5 +106,5 @@ def _small_print(present: Progress, is_guest: bool) -> Sequence[Block]:
         talk = _("Would you rather talk to a person? Reply to this email, or write to {address}.")
         notes.append(Note(talk.format(address=settings.CONFIG.help_address)))
     if is_guest:
-        notes.append(Note(_("Anyone who has this email can see your order, so please keep it to yourself.")))
+        notes.append(secrecy_note())
     return notes

@@ -18,7 +18,6 @@ from orders.business.lines import Line, LineName
 from orders.emails.html import as_html
 from orders.emails.letter import (
     Block,
-    Button,
     Facts,
     Heading,
     Items,
@@ -40,6 +39,7 @@ from orders.shop.delivery import arrival, delivery_of
 from orders.shop.delivery_words import arrives, sum_rows
 from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.tracking import parcel_of
+from orders.wording.customers.order_links import order_button, secrecy_note
 from orders.wording.customers.ordered_items import ordered_items
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -199,13 +199,13 @@ def _numbers(data: Json, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
 
 
 def _link(enclosures: Enclosures) -> Sequence[Block]:
-    return [Button(_("Go to your order"), enclosures.link)] if enclosures.link else []
+    return [order_button(enclosures.link)] if enclosures.link else []
 
 
 def _small_print(enclosures: Enclosures) -> Sequence[Block]:
     notes = [Note(_("Questions? Reply to this email, and a person will answer."))]
     if enclosures.is_guests:
-        notes.append(Note(_("Anyone who has this email can see your order, so please keep it to yourself.")))
+        notes.append(secrecy_note())
     return notes
 
 

@@ -15,6 +15,7 @@
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind:code }} "a step failed for good"
 {{ act|act_label }}               "create token", of an act in the audit log
 {{ kind|alert_text:message }}     an alert's message, which says so if it is of a compensation
+{{ kind|alert_heading:message }}  the same as a heading: in quotation marks if a step failed with it
 {{ message|shortened }}           a long text, and how many characters are left out
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
@@ -269,6 +270,12 @@ def alert_kind(kind: str, code: str) -> str:
 def alert_text(kind: str, message: str) -> str:
     """An alert's message, which says so if it is about a compensation."""
     return alert_words.alert_text(kind, message)
+
+
+@register.filter
+def alert_heading(kind: str, message: str) -> str:
+    """An alert's message as a heading, in quotation marks if a step failed with it."""
+    return alert_words.alert_heading(kind, message)
 
 
 @register.filter

@@ -32,6 +32,16 @@ def alert_text(kind: str, message: str) -> str:
     return f"Cancellation failed: {message}" if kind == AlertKind.COMPENSATION_FAILED else message
 
 
+def alert_heading(kind: str, message: str) -> str:
+    """An alert's message as the heading of its cause."""
+    return alert_text(kind, quoted(kind, message))
+
+
+def quoted(kind: str, message: str) -> str:
+    """An alert's message, in quotation marks if a step failed with it: then most are what a remote service said."""
+    return f"“{message}”" if kind in (AlertKind.STEP_FAILED, AlertKind.COMPENSATION_FAILED) else message
+
+
 def pattern_text(pattern: str) -> str:
     """A pattern as a sentence shows it: without the clauses in which "…" stands for what differs between orders, or as
     it is if that leaves nothing. "It did not answer, … times; its last call: no answer within … s" is "It did not

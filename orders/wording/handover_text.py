@@ -18,7 +18,7 @@ from orders.selectors.desk.handover import (
     Waiting,
 )
 from orders.selectors.desk.held_agents import HeldAgent
-from orders.wording.alert_words import alert_title
+from orders.wording.alert_words import alert_title, quoted
 from orders.wording.endings import what_was
 from orders.wording.handover_lines import bulk_line, ended_lines, nothing_else, open_line, priority_line
 from orders.wording.moments import minute
@@ -187,7 +187,7 @@ def _section(title: str, lines: Sequence[str], nothing: str = "") -> list[str]:
 def _name(cause: OpenAlerts | EndedCause | CauseNote) -> str:
     group = cause.group
     where = f"{group.agent}: " if group.agent else ""
-    text = what_was(group) if isinstance(cause, EndedCause) else group.pattern
+    text = what_was(group) if isinstance(cause, EndedCause) else quoted(group.kind, group.pattern)
     return f"{alert_title(group.kind, group.code)} – {where}{group.code} ({text})"
 
 

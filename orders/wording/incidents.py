@@ -16,7 +16,8 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.incidents import ORDER, AtRisk, Incident, IncidentKind
 from orders.vocabulary import AlertKind, CircuitState
 from orders.wording.agents import limits_in_words
-from orders.wording.alert_words import pattern_text
+from orders.wording.alert_words import pattern_text, quoted
+from orders.wording.events import LONGEST_QUOTE
 from orders.wording.health import Concern, HealthSummary
 from orders.wording.incident_cards import Card, CardLink, impact_in_words
 from orders.wording.pause_cards import PAUSES, pause_card
@@ -223,7 +224,7 @@ def _of_orders(incident: Incident, alerts: OpenAlerts) -> Card:
     return Card(
         kind=incident.kind,
         tone="bad",
-        title=f"{what}: {pattern_text(group.pattern)}"[:200],
+        title=f"{what}: {quoted(group.kind, pattern_text(group.pattern)[:LONGEST_QUOTE])}",
         since=incident.since,
         why=_whose(alerts),
         impact=impact_in_words(incident.at_risk),

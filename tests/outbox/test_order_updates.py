@@ -1,13 +1,6 @@
-"""Customers are told by email what becomes of their orders: once, in the page's words, and not what they have seen."""
-
-import re
-from collections.abc import Iterator
-from datetime import timedelta
-from email.message import EmailMessage
-from typing import Any
+"""Customers are told by email what becomes of their orders: once, and in the words of the page."""
 
 import pytest
-from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
@@ -19,9 +12,7 @@ from orders.engine.rows import Actor, EventRow
 from orders.engine.state_store import record_events
 from orders.fields.order_numbers import spoken_number
 from orders.models import (
-    Event,
     Order,
-    OrderProcess,
     OrderUpdateReader,
     OutgoingMessage,
     StepState,
@@ -29,84 +20,29 @@ from orders.models import (
 )
 from orders.outbox.order_update_emails import MOST
 from orders.services import order_updates, placing
-from orders.services.order_updates import HOLD, post_updates
+from orders.services.order_updates import post_updates
 from orders.shop.fulfilment import PAYMENT
 from orders.shop.models import Product
 from orders.shop.placing import place_order
 from orders.shop.workflows import FulfilOrder
 from orders.vocabulary import ActorKind, EventKind
+from tests.outbox.updates import (
+    a_declined_order,
+    a_late_order,
+    a_stopped_order,
+    an_order,
+    happens,
+    skipped,
+    waited,
+)
 from tests.support.factories import ago, new_order
-from tests.support.mailbox import Mailbox, mailbox, text_of
+from tests.support.mailbox import Mailbox, text_of
 from tests.support.order_bodies import BODY, EMAIL
 from tests.support.two_sessions import all_at_once
-from tests.web.shopping import customer, declined, done, guest_page, note, shop_order
+from tests.web.shopping import customer, declined, done, guest_page, shop_order
 
 pytestmark = pytest.mark.django_db
 DECLINED_WORDS = "Choose another way to pay, and we’ll go on with your order."
-
-
-@pytest.fixture
-def box(settings: Any) -> Iterator[Mailbox]:
-    OrderUpdateReader.objects.create(position=0, event_id=0, looked_for_late_at=timezone.now())
-    with mailbox(settings) as server:
-        yield server
-
-
-def an_order(steps: Any = None, **fields: Any) -> OrderProcess:
-    """An order of a customer who is told what becomes of it."""
-    order = shop_order(steps, **fields)
-    Order.objects.filter(pk=order.order_id).update(tells_customer=True)
-    return order
-
-
-def happens(order: OrderProcess, kind: EventKind, step: str = "", attempt: int = 0, **detail: Any) -> None:
-    """Records an event of an order, as one that was written and settled a while ago."""
-    position = Event.objects.count() + 1
-    note(order, kind, step, attempt, **detail)
-    Event.objects.filter(position=None).update(position=position)
-
-
-def a_declined_order(**fields: Any) -> OrderProcess:
-    order = an_order({PAYMENT: declined()}, **fields)
-    happens(order, EventKind.STEP_DECLINED, PAYMENT, 1)
-    return order
-
-
-def a_stopped_order() -> OrderProcess:
-    order = an_order({"reserve-stock": "failed"}, process_state="error")
-    happens(order, EventKind.ERROR, "reserve-stock", 1)
-    return order
-
-
-def a_late_order() -> OrderProcess:
-    order = an_order({"reserve-stock": "running"}, process_state="processing", age=100_000)
-    OrderUpdateReader.objects.update(looked_for_late_at=ago(60))
-    return order
-
-
-def waited(box: Mailbox) -> list[EmailMessage]:
-    """The emails that arrive once the messages have been posted and have waited."""
-    post_updates()
-    OutgoingMessage.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - HOLD)
-    return box.deliver()
-
-
-def sees(order: OrderProcess) -> None:
-    """The customer sees the order's page in a browser without scripts."""
-    assert Client().get(f"{guest_page(order)}seen/").status_code == 204
-
-
-def time_passes(order: OrderProcess, *, minutes: int) -> None:
-    """Moves what is to happen this much nearer."""
-    time = timedelta(minutes=minutes)
-    StepState.objects.filter(process=order, not_before__isnull=False).update(
-        not_before=F("not_before") - time
-    )
-    OutgoingMessage.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - time)
-
-
-def skipped() -> list[tuple[str, str]]:
-    return list(OutgoingMessage.objects.values_list("state", "error"))
 
 
 def test_a_declined_payment_is_told_in_the_words_of_the_page_with_the_way_to_it(box: Mailbox) -> None:
@@ -238,153 +174,6 @@ def test_a_cancellation_is_told_unless_the_workflow_has_sent_its_notice(box: Mai
         arrived = waited(box)
         assert len(arrived) == emails
     assert arrived[0]["Subject"].startswith("Your order was cancelled (")
-
-
-@pytest.mark.parametrize(
-    ("page", "headers", "status"), [("seen/", {}, 204), ("progress/", {"Page-Visible": "yes"}, 200)]
-)
-def test_what_she_sees_on_the_page_is_not_emailed_as_well(
-    box: Mailbox, page: str, headers: dict[str, str], status: int
-) -> None:
-    order = a_stopped_order()
-    post_updates()
-    assert Client(headers=headers).get(f"{guest_page(order)}{page}").status_code == status
-    assert skipped() == [("skipped", "Its customer has seen it on the order’s page.")]
-    assert waited(box) == []
-
-
-def test_a_browser_without_scripts_says_that_it_shows_the_page_where_there_is_something_to_tell(
-    box: Mailbox,
-) -> None:
-    order = a_stopped_order()
-    page = Client().get(guest_page(order)).content.decode()
-    picture = re.search(r'<noscript>\s*<img src="([^"]+)" alt="" width="1" height="1">\s*</noscript>', page)
-    assert picture is not None and " data-tells" in page
-    post_updates()
-    assert len(waited(box)) == 1, "the page alone has not been seen"
-    assert Client().get(picture[1]).status_code == 204
-    quiet = Client().get(guest_page(an_order())).content.decode()
-    assert "seen/" not in quiet and "data-tells" not in quiet
-
-
-def test_a_page_that_is_quicker_than_the_reader_counts_too(box: Mailbox) -> None:
-    for order in (a_stopped_order(), a_late_order()):
-        for _ in range(2):
-            sees(order)
-    assert OutgoingMessage.objects.count() == 2
-    assert waited(box) == []
-
-
-@pytest.mark.parametrize("is_page_quicker", [False, True])
-def test_she_is_reminded_halfway_of_what_still_waits_for_her_though_she_has_seen_it(
-    box: Mailbox, is_page_quicker: bool
-) -> None:
-    order = a_declined_order()  # which waits for an hour
-    if not is_page_quicker:
-        post_updates()
-    sees(order)
-    assert waited(box) == []
-    time_passes(order, minutes=20)
-    sees(order)  # which puts it off no further
-    assert waited(box) == []
-    time_passes(order, minutes=10)
-    (email,) = waited(box)
-    assert email["Subject"].startswith("Your card was declined (")
-    assert "We’ll wait for you until" in text_of(email)
-    sees(order)
-    time_passes(order, minutes=20)
-    assert waited(box) == []
-
-
-def test_she_is_not_reminded_of_what_she_has_resolved(box: Mailbox) -> None:
-    order = a_declined_order()
-    sees(order)
-    StepState.objects.filter(process=order, name=PAYMENT).update(
-        state="not_started", error=None, not_before=None
-    )
-    time_passes(order, minutes=40)
-    assert waited(box) == []
-    assert skipped() == [("skipped", "")]
-
-
-@pytest.mark.parametrize("sees_second", [False, True])
-def test_a_second_decline_is_told_once_though_she_was_to_be_reminded_of_the_first(
-    box: Mailbox, sees_second: bool
-) -> None:
-    order = a_declined_order()
-    sees(order)
-    StepState.objects.filter(process=order, name=PAYMENT).update(attempt=2, answered=2)
-    happens(order, EventKind.STEP_DECLINED, PAYMENT, 2)
-    if sees_second:
-        sees(order)
-    at_once = waited(box)
-    time_passes(order, minutes=40)
-    assert (len(at_once), len(waited(box))) == ((0, 1) if sees_second else (1, 0))
-
-
-def test_a_reminder_that_the_page_has_posted_is_in_the_language_of_its_order(box: Mailbox) -> None:
-    order = a_declined_order()
-    purchase = Order.objects.get(pk=order.order_id)
-    purchase.data = {**purchase.data, "language": "hu"}
-    purchase.save(update_fields=["data"])
-    sees(order)
-    time_passes(order, minutes=30)
-    (email,) = waited(box)
-    html = email.get_body(("html",))
-    assert html is not None and '<html lang="hu">' in html.get_content()
-
-
-def test_what_waits_for_her_no_longer_is_skipped_when_seen(box: Mailbox) -> None:
-    order = an_order({PAYMENT: declined(not_before=ago(1))})
-    happens(order, EventKind.STEP_DECLINED, PAYMENT, 1)
-    sees(order)
-    assert skipped() == [("skipped", "Its customer has seen it on the order’s page.")]
-
-
-def test_nobody_is_reminded_of_what_a_kind_does_not_tell(
-    box: Mailbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(FulfilOrder, "updates", {OrderUpdate.STOPPED})
-    sees(a_declined_order())
-    assert OutgoingMessage.objects.count() == 0
-
-
-@pytest.mark.parametrize(
-    ("method", "page", "headers"),
-    [
-        ("get", "", {}),
-        ("get", "progress/", {}),
-        ("head", "seen/", {}),
-        ("head", "progress/", {"Page-Visible": "yes"}),
-        ("get", "seen/", {"Sec-Purpose": "prefetch;prerender"}),
-        ("get", "progress/", {"Page-Visible": "yes", "Sec-Purpose": "prefetch"}),
-    ],
-)
-def test_a_hidden_tab_and_a_prefetch_have_not_seen_it(
-    box: Mailbox, method: str, page: str, headers: dict[str, str]
-) -> None:
-    order = a_declined_order()
-    post_updates()
-    getattr(Client(headers=headers), method)(f"{guest_page(order)}{page}")
-    assert len(waited(box)) == 1
-
-
-def test_seeing_one_thing_leaves_another_to_be_told(box: Mailbox) -> None:
-    order = a_declined_order()
-    sees(order)
-    OrderProcess.objects.filter(pk=order.pk).update(process_state="error")
-    happens(order, EventKind.ERROR, PAYMENT, 1)
-    (email,) = waited(box)
-    assert "looking into a problem" in email["Subject"]
-
-
-def test_an_old_order_and_one_whose_customer_is_not_told_write_nothing_when_seen(box: Mailbox) -> None:
-    of_client = shop_order({PAYMENT: declined()})
-    old = an_order({PAYMENT: declined()}, age=100_000)
-    Order.objects.filter(pk=old.order_id).update(inserted_at=ago(100_000))
-    for order in (of_client, old):
-        sees(order)
-    assert OutgoingMessage.objects.count() == 0
 
 
 def test_an_email_is_in_the_language_of_its_order(box: Mailbox) -> None:

@@ -23,6 +23,10 @@ from orders.wording.customers.progress import Progress, progress
 
 FULFIL = fulfil_order(TimeLimits())
 STOCK, APPROVAL, SHIPMENT, CAPTURE, EMAIL = STEPS = tuple(FULFIL.by_name)
+BOTH = {STOCK: "completed", APPROVAL: "completed"}
+SENT = {**BOTH, SHIPMENT: "completed"}
+PAID = {**SENT, CAPTURE: "completed"}
+WHOLE = {**PAID, EMAIL: "completed"}
 PLACED = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NEEDED = {need for step in FULFIL.steps for need in step.needs}
 MOMENTS = (

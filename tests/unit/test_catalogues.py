@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from django.utils.translation import ngettext, override
 
 from sasweb import catalogues
 from sasweb.languages import LANGUAGES, SOURCE
@@ -84,3 +85,25 @@ def test_translations_survive_an_update(hungarian: Path) -> None:
     catalogues.write("hu")
     assert 'msgstr "Lemondja?"' in hungarian.read_text()
     assert "django.mo is not what django.po says: run bin/catalogues" not in catalogues.find_faults("hu")
+
+
+@pytest.mark.parametrize(
+    ("language", "posters"),
+    [
+        ("en", ["0 posters", "1 poster", "3 posters"]),
+        ("hu", ["0 poszter", "1 poszter", "3 poszter"]),
+        ("ko", ["포스터 0종", "포스터 1종", "포스터 3종"]),
+        ("zh-hans", ["0 款海报", "1 款海报", "3 款海报"]),
+    ],
+)
+def test_numbers_have_the_plural_of_their_language_also_in_sentences_of_django(
+    language: str, posters: list[str]
+) -> None:
+    """Django's Hungarian has two forms and ours has one: in Hungarian, a noun behind a number stays in the singular."""
+    needs = "Ensure this value has at least %(limit_value)d character (it has %(show_value)d)."
+    need = needs.replace("character", "characters")
+    with override(language):
+        said = [ngettext("%(total)s poster", "%(total)s posters", n) % {"total": n} for n in (0, 1, 3)]
+        of_django = {ngettext(needs, need, n) for n in (1, 3)}
+    assert said == posters
+    assert (of_django <= {needs, need}) == (language == "en")

@@ -3,11 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+import pytest
+
 from orders.console import order_chart
 from orders.selectors.desk.timeline import AttemptOutcome, Lane, Span, SpanKind
 from orders.vocabulary import AlertKind
 from orders.wording.acts import act_label
-from orders.wording.alert_words import alert_text, alert_title
+from orders.wording.alert_words import alert_heading, alert_text, alert_title
 
 BEGAN = datetime(2026, 1, 31, tzinfo=UTC)
 
@@ -25,6 +27,18 @@ def test_an_alert_about_undelivered_alerts_is_not_one_about_a_role_without_progr
 def test_only_the_message_of_a_failed_compensation_says_so() -> None:
     assert alert_text(AlertKind.COMPENSATION_FAILED, "declined") == "Cancellation failed: declined"
     assert alert_text(AlertKind.STEP_FAILED, "declined") == "declined"
+
+
+@pytest.mark.parametrize(
+    ("kind", "heading"),
+    [
+        (AlertKind.STEP_FAILED, "“declined”"),
+        (AlertKind.COMPENSATION_FAILED, "Cancellation failed: “declined”"),
+        (AlertKind.OUTAGE, "declined"),
+    ],
+)
+def test_a_heading_quotes_what_a_service_said_of_an_order(kind: AlertKind, heading: str) -> None:
+    assert alert_heading(kind, "declined") == heading
 
 
 def test_the_names_of_acts_begin_with_their_verb() -> None:

@@ -12,9 +12,9 @@ from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerOrder, customer_step
 from orders.selectors.tracked_orders import Occurrence, TrackedOrder
 from orders.wording.customers.progress import Progress, progress
+from tests.unit.page_checks import NOT_CHARGED, check_times
 from tests.unit.rows import NOW
 from tests.unit.shop_orders import APPROVAL, CAPTURE, FULFIL, SHIPMENT, STOCK
-from tests.unit.test_page_truth import NOT_CHARGED, check_times
 from tests.unit.test_progress_properties import courses, happen, leave_in_peace
 from tests.unit.world import World
 

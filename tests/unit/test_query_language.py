@@ -205,7 +205,7 @@ def test_times_are_those_of_the_installations_zone() -> None:
         ),
         (
             "total:>200 -total:200..300EUR",
-            "orders with a total over 200.00, without a total of €200.00 to €300.00",
+            "orders with a total over 200.00 in any currency, without a total of €200.00 to €300.00",
         ),
         ("failures:1 failures:>2", "orders with 1 failure, with more than 2 failures"),
         ("priority:>=5 attempts:..3", "orders of priority at least 5, with at most 3 attempts at a step"),

@@ -52,7 +52,7 @@ def test_an_unknown_word_is_answered_with_the_words_of_the_pages() -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("total:>30", "orders with a total over 30.00"),
+        ("total:>30", "orders with a total over 30.00 in any currency"),
         ("total:>30EUR", "orders with a total over €30.00"),
         ("total:€1039,5", "orders with a total of €1,039.50"),
         ("total:..5000JPY", "orders with a total of at most ¥5,000"),

@@ -103,7 +103,7 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
         r"The supervisor is late: its last sweep was \d+ seconds ago.",
         r"Payments has been down\. No order waits for it\.",
         r"No process runs the agent mail\. No order waits for it\.",
-        "1 order failed.*card refused It began .* Nothing more is tried until an operator acts on it. Open "
+        "1 order failed.*“card refused” It began .* Nothing more is tried until an operator acts on it. Open "
         "the cause",
         r"An order has been waiting for a scheduler for 1\d min( \d+ s)?. Is the scheduler process running\?",
         "card refused",

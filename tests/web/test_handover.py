@@ -1,5 +1,6 @@
 """The hand-over: what a shift leaves the next one, as a page, as text and in the API; its note; and to whom it goes."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -89,7 +90,7 @@ def test_the_api_has_the_same_with_the_same_text(olga: Client) -> None:
     assert page["Content-Type"] == "text/plain; charset=utf-8"
     heads, text = [part.split("\n", 1)[1] for part in (body["text"], page.content.decode())]
     assert heads == text
-    assert "bad_answer (open one): 2 orders, since " in text and "owner otto" in text
+    assert "bad_answer (“open one”): 2 orders, since " in text and "owner otto" in text
     assert "oven: paused by olga (new filter)" in text
 
 
@@ -154,6 +155,27 @@ def test_a_form_to_send_it_that_is_refused_keeps_the_choice_and_says_at_it_what_
     page = olga.post("/console/handover/send/", {"to": "otto", "since": since}, follow=True).content.decode()
     assert "has no email address" in page.partition('name="to"')[2]
     assert not OutgoingMessage.objects.exists()
+
+
+def test_only_addresses_that_there_are_can_be_chosen(olga: Client, mail: Mailbox, settings: Any) -> None:
+    def choices() -> list[str]:
+        page = olga.get(HANDOVER).content.decode()
+        form = page.partition('action="/console/handover/send/"')[2].partition("</form>")[0]
+        return re.findall(r'<option value="(\w*)"', form)
+
+    assert choices() == ["", "olga", "otto"]
+    settings.CONFIG = replace(settings.CONFIG, alert_email="")
+    assert choices() == ["olga", "otto"]
+    User.objects.update(email="")
+    assert choices() == []
+    assert "give an operator’s account an email address." in text_of(olga.get(HANDOVER))
+
+
+def test_a_cause_is_named_by_what_the_service_said_in_quotation_marks(olga: Client) -> None:
+    failed_orders(1, code="refused", message="no such card")
+    for path in ("/console/", "/console/alerts/", HANDOVER, "/console/handover.txt"):
+        page = olga.get(path).content.decode()
+        assert "“no such card”" in page and page.count("no such card") == page.count("“no such card”"), path
 
 
 def test_nothing_is_sent_to_somebody_who_is_no_operator_any_more(olga: Client, mail: Mailbox) -> None:

@@ -123,10 +123,10 @@ def test_an_open_outage_counts_the_orders_that_wait_now(olga: Client) -> None:
 def test_a_cause_of_which_some_orders_were_helped_names_both_numbers(olga: Client) -> None:
     failed_orders(3, code="dns", message="no name")
     text = olga.get(TEXT).content.decode()
-    assert "no name): 3 orders, " in text
+    assert "no name”): 3 orders, " in text
     newest = Alert.objects.order_by("-id").values("id")[:1]
     Alert.objects.filter(id__in=newest).update(closed_at=ago(0), closed_by="olga", resolution="resubmitted")
-    assert "no name): 2 of 3 orders, " in olga.get(TEXT).content.decode()
+    assert "no name”): 2 of 3 orders, " in olga.get(TEXT).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -142,10 +142,10 @@ def test_our_own_failures_come_first_then_cancellations_outages_failed_orders_by
     beginnings = (
         "The supervisor last swept 10 min",
         "Alerts have not been delivered.",
-        "1 cancellation failed at oven: gone",
+        "1 cancellation failed at oven: “gone”",
         "Oven has been down",
-        "1 order failed at oven: dear",
-        "1 order failed at oven: cheap",
+        "1 order failed at oven: “dear”",
+        "1 order failed at oven: “cheap”",
         "A decision is past its deadline.",
     )
     own = sorted(titles[:2], reverse=True)
@@ -234,7 +234,7 @@ def test_failed_orders_lead_an_operator_to_the_preview_and_a_viewer_to_the_alert
     failed()
     failed()
     (incident,) = results()
-    assert incident["title"] == "2 orders failed at oven: it is burnt"
+    assert incident["title"] == "2 orders failed at oven: “it is burnt”"
     assert re.fullmatch(f"€78.00 is at stake. 2 orders are {NONE_LATE}", incident["impact"])
     assert [link["text"] for link in incident["links"]] == ["Resubmit 2 orders…", "Open the cause"]
     assert "/console/bulk/new/?group=" not in overview()

@@ -23,7 +23,7 @@ def fail(*messages: str) -> None:
 def in_console() -> list[tuple[str, int]]:
     """The groups of the inbox, as messages and numbers of open alerts."""
     page = signed_in(person("viewer")).get("/console/alerts/").content.decode()
-    rows = re.findall(r'class="cause__message"[^>]*>([^<]*)</a>.*?</tr>', page, re.DOTALL)
+    rows = re.findall(r'class="cause__message"[^>]*>“([^<]*)”</a>.*?</tr>', page, re.DOTALL)
     return [(message, Alert.objects.filter(message=message).count()) for message in rows]
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from orders.console.forms.fields import select
 from orders.services.operators.handover import LONGEST_NOTE
@@ -44,7 +45,7 @@ class HandoverNoteForm(forms.Form):
 
 
 class SendForm(forms.Form):
-    """To whom the hand-over is sent: the alerts' address, or an operator's account."""
+    """To whom the hand-over is sent: the alerts' address, if there is one, or an operator's account that has one."""
 
     to = forms.CharField(label="Send by email to", required=False, max_length=150, widget=select())
     since = Moment()
@@ -54,5 +55,6 @@ class SendForm(forms.Form):
     ) -> None:
         initial = {"since": since.isoformat() if since else ""}
         super().__init__(data, auto_id="handover-send-%s", label_suffix="", initial=initial)
-        choices = [("", "the alerts’ address"), *((name, name) for name in accounts)]
-        self.fields["to"].widget.choices = choices
+        alerts = [("", "the alerts’ address")] if settings.CONFIG.alert_email else []
+        self.recipients = [*alerts, *((name, name) for name in accounts)]
+        self.fields["to"].widget.choices = self.recipients

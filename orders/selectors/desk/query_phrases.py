@@ -85,7 +85,8 @@ def _range(words: Mapping[str | None, str], say: Callable[[str], str] = str) -> 
 
 def _total(value: str) -> str:
     currency = read_amounts(value).currency
-    return _range(_AMOUNTS, lambda part: amount_in_words(part, currency))(value)
+    words = _range(_AMOUNTS, lambda part: amount_in_words(part, currency))(value)
+    return words if currency else f"{words} in any currency"
 
 
 def _age(value: str) -> str:
