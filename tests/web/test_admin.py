@@ -1,5 +1,6 @@
 """The admin site: products and accounts can be edited, and the edits are audited; everything else is read-only."""
 
+import html
 import re
 from typing import Any
 
@@ -40,6 +41,39 @@ def tables() -> list[Any]:
 def url_of(table: Any, end: str = "") -> str:
     meta = table.model._meta
     return f"/admin/{meta.app_label}/{meta.model_name}/{end}"
+
+
+def inputs(page: str) -> dict[str, str]:
+    """The values that a form has, by the names of its inputs."""
+    return {
+        **dict(re.findall(r'<input type="\w+" name="(\w+)" value="([^"]*)"', page)),
+        **{
+            name: html.unescape(text.lstrip())
+            for name, text in re.findall(r'<textarea name="(\w+)"[^>]*>([^<]*)', page)
+        },
+    }
+
+
+def test_a_new_product_has_its_currency_rank_and_time_filled_in_and_a_variant_needs_no_design(
+    root: Client, catalogue: None
+) -> None:
+    values = inputs(root.get("/admin/shop/product/add/").content.decode())
+    assert (values["currency"], values["rank"], values["design"]) == ("EUR", "1000", "{}")
+    assert values["added_at_0"] and values["added_at_1"]
+    own = {"sku": "first-sun-l", "variant_of": "first-sun", "title": "L", "artist": "A", "price": "900"}
+    shown = {name: values[name] for name in ("currency", "rank", "added_at_0", "added_at_1")}
+    for design in ("{}", ""):
+        answer = root.post("/admin/shop/product/add/", {**shown, **own, "edition": "open", "design": design})
+        assert answer.status_code == 302
+        product = Product.objects.get(sku="first-sun-l")
+        assert (product.design, product.price, product.variant_of_id) == ({}, 900, "first-sun")
+        product.delete()
+
+
+def test_a_design_is_shown_with_a_line_for_each_of_its_members(root: Client, catalogue: None) -> None:
+    Product.objects.filter(sku="first-sun").update(design={"family": "sun", "seed": 7})
+    page = root.get("/admin/shop/product/first-sun/change/").content.decode()
+    assert inputs(page)["design"] == '{\n  "seed": 7,\n  "family": "sun"\n}'
 
 
 def test_tables_of_libraries_are_hidden() -> None:
