@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from orders.access import guest_links
 from orders.access.public_urls import public_url
 from orders.business import registry
+from orders.business.editing import sends_notice
 from orders.emails.letter import Block, Button, Facts, Heading, Note, Paragraph
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
@@ -20,21 +21,26 @@ from orders.outbox.letters import letter_of, sender_name
 from orders.outbox.order_blocks import the_order
 from orders.selectors import tracked_orders
 from orders.selectors.tracked_orders import TrackedOrder
-from orders.vocabulary import ActorKind, EventKind, Goal
+from orders.vocabulary import ActorKind, EventKind, Goal, StepStatus
 
 IS_NEW = "is_new"
 """The argument of the message that is posted together with its order."""
+NEWS = frozenset({StepStatus.COMPLETED, StepStatus.COMPENSATED})
+"""The states of a step that has told its customer something."""
 QUIET = timedelta(minutes=5)
 """How long no second link is sent for the same order, so that nobody can fill a mailbox by asking again and again."""
 
 
 def compose(message: OutgoingMessage) -> list[Email]:
-    """The link, if a guest placed the order with this email address and was not sent it a moment ago."""
+    """The link, if a guest placed the order with this email address and was not sent it a moment ago. That we have the
+    order is not said after its own news, such as that it is on its way."""
     assert message.order_id is not None
     guest = tracked_orders.guest_address(message.order_id)
     if guest is None or guest.email.casefold() != message.recipient.strip().casefold():
         return []
     if guest.link_mailed_at and timezone.now() - guest.link_mailed_at < QUIET:
+        return []
+    if message.arguments.get(IS_NEW) and _has_later_news(message.order_id):
         return []
     link = public_url("order:guest-page", guest_links.make_token(message.order_id))
     tracked = _new_order(message)
@@ -56,6 +62,15 @@ def compose(message: OutgoingMessage) -> list[Email]:
         subject = f"{heading} ({spoken_number(message.order_id)})"
     # To the order's own address, never the one that was typed.
     return [email_of(letter_of(subject, blocks), recipient=guest.email)]
+
+
+def _has_later_news(order_id: UUID) -> bool:
+    """Whether the order's workflow has emailed its own news already, which have the link, too."""
+    tracked = tracked_orders.order_of_guest(order_id=order_id)
+    if tracked is None:
+        return False
+    told = {step.name for step in tracked.order.steps if step.state in NEWS}
+    return bool(told & sends_notice(tracked.order.workflow, tracked.order.workflow_version))
 
 
 def _new_order(message: OutgoingMessage) -> TrackedOrder | None:

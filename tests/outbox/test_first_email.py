@@ -61,6 +61,19 @@ def test_it_does_not_say_that_we_have_an_order_which_was_cancelled_meanwhile(box
     assert "We have" not in text_of(email)
 
 
+@pytest.mark.parametrize(
+    ("goal", "ended", "state"),
+    [("complete", "processed", "completed"), ("compensate", "compensated", "compensated")],
+)
+def test_it_is_not_sent_after_the_email_that_the_order_is_on_its_way_or_was_cancelled(
+    box: Mailbox, goal: str, ended: str, state: str
+) -> None:
+    order = shop_order({"send-confirmation": state}, goal=goal, process_state=ended)
+    arguments = {"language": "en", IS_NEW: True}
+    queue.post(kind=MessageKind.ORDER_LINK, recipient=EMAIL, order_id=order.order_id, arguments=arguments)
+    assert box.deliver() == []
+
+
 def test_a_link_that_is_asked_for_only_leads_to_the_order(box: Mailbox) -> None:
     ask_for_link(order_id=shop_order().order_id, email=EMAIL, language="en")
     (email,) = box.deliver()
