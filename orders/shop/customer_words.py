@@ -97,7 +97,7 @@ CUSTOMER_WORDS = CustomerWords(
         ),
         POINT_OF_NO_RETURN: RETRY_OF_PAYMENT,
         "send-confirmation": _(
-            "Only our confirmation email is still to come: it didn’t go out the first time, so we’re sending it again."
+            "We’re not sure that our confirmation email went out, so we’re sending it again."
         ),
     },
     outages={

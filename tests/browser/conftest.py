@@ -14,6 +14,8 @@ from tests.browser import buying
 from tests.browser.chromium import launch
 from tests.browser.complaints import quiet_context
 from tests.browser.running import PASSWORD, Shop, running_shop
+from tests.browser.truth.customers import NewCustomer, customers
+from tests.browser.truth.shop import HurriedShop, hurried
 from tests.support.wait import until
 
 Opener = Callable[..., Page]
@@ -79,6 +81,23 @@ def states(running: Shop, browser: Browser) -> States:
             act(context.new_page())
             saved[act.__name__] = context.storage_state()
     return saved
+
+
+@pytest.fixture(scope="module")
+def hurried_shop(
+    running: Shop, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[HurriedShop]:
+    """The shop with short time limits, as long as a module runs."""
+    with hurried(running, tmp_path_factory.mktemp("hurried")) as shop:
+        yield shop
+
+
+@pytest.fixture
+def customer(hurried_shop: HurriedShop, browser: Browser) -> Iterator[NewCustomer]:
+    """Opens the page of another customer, which is recorded. There are no faults before and after the test."""
+    with customers(hurried_shop, browser) as one:
+        yield one
+    hurried_shop.lift()
 
 
 @pytest.fixture

@@ -200,6 +200,7 @@ def test_a_nontransient_fault_is_posted_at_once_after_one_call(fault: Refused, o
     assert reply.body == {"code": fault.code, "message": fault.message}
     assert len(kitchen.requests) == 1
     assert history(request.order_id) == [("call_failed", "mix")]
+    assert Event.objects.get(kind="call_failed").detail.get("is_final", False) is isinstance(fault, Refused)
 
 
 @pytest.mark.pattern("A6")

@@ -147,10 +147,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             "Paid: done 40",
             "Confirmation by email: trying again",
         ],
-        [
-            "Only our confirmation email is still to come: it didn’t go out the first time, so we’re sending it"
-            " again."
-        ],
+        ["We’re not sure that our confirmation email went out, so we’re sending it again."],
     ),
     "the email cannot be sent": (
         forward({**PAID, EMAIL: "failed"}),
@@ -229,6 +226,19 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             "Cancelled by us: done 1000",
             "Release of €39.00: in progress",
             "Cancelling the shipment: waiting for the carrier",
+            "Releasing the stock: to come",
+            f"{NOT_OVER}: to come",
+        ],
+        [],
+    ),
+    "cancelled, and only the payment is reversed yet": (
+        reversed_step(cancel(forward(BOTH)), APPROVAL),
+        "We’re cancelling your order.",
+        [
+            "Stock reserved: done 10",
+            "Payment approved: reversed later 20",
+            "Cancelled by us: done 1000",
+            "€39.00 released, nothing charged: done 1010",
             "Releasing the stock: to come",
             f"{NOT_OVER}: to come",
         ],

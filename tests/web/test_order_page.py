@@ -70,7 +70,7 @@ STATES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     ),
     "mail again": (
         {**dict.fromkeys(STEPS[:4], "completed"), "send-confirmation": {"state": "running", "attempt": 2}},
-        "Only our confirmation email is still to come",
+        "We’re not sure that our confirmation email went out",
         ["done", "done", "done", "done", "retry"],
     ),
     "skipped": (
@@ -95,6 +95,12 @@ def test_a_call_that_failed_a_moment_ago_is_shown_as_a_retry_even_in_the_first_a
     order = shop_order({"authorise-payment": "running"})
     note(order, "call_failed", "authorise-payment", 1)
     assert "The payment service isn’t answering" in words(client, order)
+
+
+def test_a_call_that_was_refused_a_moment_ago_is_not_called_unanswered(client: Client) -> None:
+    order = shop_order({"authorise-payment": "running"})
+    note(order, "call_failed", "authorise-payment", 1, is_final=True)
+    assert "answering" not in words(client, order)
 
 
 def test_a_declined_payment_says_what_to_do_and_until_when(client: Client) -> None:

@@ -301,6 +301,8 @@ class Call:
         seconds = time.monotonic() - began
         self._stats.record(seconds=seconds, outcome=outcome_of(fault))
         failure: dict[str, Any] = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
+        if isinstance(fault, Refused):
+            failure["is_final"] = True
         if isinstance(fault, IncompleteResult) and fault.answer is not None:
             failure["answer"] = fault.answer
         exchange, self._exchange = fault.exchange or self._exchange, None

@@ -53,7 +53,7 @@ def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, local
     return in_order_of_time(
         [
             placed_stage(order),
-            *(_forward_stage(group, order, occurrences) for group in done),
+            *(stage for group in done for stage in _forward_stages(group, order, occurrences)),
             cancelled,
             *returns,
             _last_stage(order, occurrences, is_next=all(stage.state == "done" for stage in returns)),
@@ -68,8 +68,15 @@ def _done(group: Group) -> list[Group]:
     return [part for each in parts_of(group) for part in _done(each)]
 
 
+def _forward_stages(group: Group, order: CustomerOrder, occurrences: Occurrences) -> list[Stage]:
+    """What was done, in one stage, or in those of its parts while not all of them are reversed alike."""
+    parts = [_forward_stage(part, order, occurrences) for part in parts_of(group) if part.steps]
+    return parts if len({part.state for part in parts}) > 1 else [_forward_stage(group, order, occurrences)]
+
+
 def _forward_stage(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage:
-    is_reversed = any(_is_reversed(step, order) for step in group.steps)
+    reversible = [step for step in group.steps if _is_reversible(step, order)]
+    is_reversed = bool(reversible) and all(step.state == StepStatus.COMPENSATED for step in reversible)
     times = [at for step in group.steps if (at := done_at(step, occurrences))]
     return Stage(
         title=say(group.words.title, order),
@@ -124,11 +131,6 @@ def _last_stage(order: CustomerOrder, occurrences: Occurrences, *, is_next: bool
     return (
         _open_stage(title, order.steps, order, state="now") if is_next else Stage(title=title, state="later")
     )
-
-
-def _is_reversed(step: CustomerStep, order: CustomerOrder) -> bool:
-    """Whether what a step did was reversed. What only tells the customer something is not."""
-    return step.state == StepStatus.COMPENSATED and _is_reversible(step, order)
 
 
 def _is_reversible(step: CustomerStep, order: CustomerOrder) -> bool:

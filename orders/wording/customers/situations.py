@@ -154,7 +154,11 @@ def _is_retried(step: CustomerStep, occurrences: Occurrences) -> bool:
     if step.state != StepStatus.RUNNING:
         return False
     failed = occurrences.get((EventKind.CALL_FAILED, step.name))
-    return attempts > 1 or (failed is not None and failed.attempt == step.attempts)
+    # A call that was refused is not made again: what it was refused for is known in a moment.
+    is_made_again = (
+        failed is not None and failed.attempt == step.attempts and not failed.detail.get("is_final")
+    )
+    return attempts > 1 or is_made_again
 
 
 def _is_under_way(step: CustomerStep) -> bool:

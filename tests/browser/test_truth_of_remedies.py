@@ -1,0 +1,99 @@
+"""While an order waits for its customer, and after what she does about it, every page and every email is true."""
+
+import pytest
+
+from sandbox.effects import PAYMENT_METHODS
+from tests.browser.conftest import NewCustomer
+from tests.browser.truth.customers import Customer
+from tests.browser.truth.shop import HurriedShop
+
+DECLINED = "Your card was declined."
+SHORT = "We don’t have enough posters for your order."
+UNSERVED = "We can’t send your order to this address."
+
+
+def test_of_a_declined_card(customer: NewCustomer) -> None:
+    payer, canceller = customer(), customer()
+    for one in (payer, canceller):
+        one.buy("card_declined")
+    for one in (payer, canceller):
+        one.wait_for_headline(DECLINED)
+    canceller.cancel()
+    payer.pay_with("card_declined")
+    payer.wait_for_headline(DECLINED)
+    payer.pay_with("card_slow")
+    ends(payer, "processed")
+    ends(canceller, "compensated")
+
+
+def test_of_a_bank_that_never_answers(customer: NewCustomer) -> None:
+    one = customer()
+    one.buy("card_hangs")
+    one.wait(lambda: one.has_met("authorise-payment"), "the bank’s silence")
+    one.look_around()
+    one.cancel()
+    ends(one, "compensated")
+
+
+def test_of_too_few_posters(hurried_shop: HurriedShop, customer: NewCustomer) -> None:
+    hurried_shop.faults("warehouse", stock={"first-sun": 1})
+    buyer = customer()
+    buyer.buy(quantity=2)
+    buyer.wait_for_headline(SHORT)
+    buyer.order_fewer(1)
+    ends(buyer, "processed")
+    hurried_shop.faults("warehouse", stock={"first-sun": 0})
+    canceller = customer()
+    canceller.buy()
+    canceller.wait_for_headline(SHORT)
+    canceller.cancel()
+    ends(canceller, "compensated")
+
+
+def test_of_a_country_that_is_not_served(hurried_shop: HurriedShop, customer: NewCustomer) -> None:
+    hurried_shop.faults("carrier", unserved=["GB", "IE"])
+    mover, canceller = customer(), customer()
+    for one in (mover, canceller):
+        one.buy()
+    for one in (mover, canceller):
+        one.wait_for_headline(UNSERVED)
+    canceller.cancel()
+    mover.send_to("IE")
+    mover.wait_for_headline(UNSERVED)
+    mover.send_to("FR")
+    ends(mover, "processed")
+    ends(canceller, "compensated")
+
+
+@pytest.mark.parametrize("method", sorted(PAYMENT_METHODS - {"card_declined", "card_hangs"}))
+def test_of_every_other_card(customer: NewCustomer, method: str) -> None:
+    buyer = customer()
+    buyer.buy(method)
+    ends(buyer, "processed")
+
+
+def test_of_what_is_told_by_email(hurried_shop: HurriedShop, customer: NewCustomer) -> None:
+    declined, stopped, late = customer(), customer(), customer()
+    declined.buy("card_declined")
+    declined.go_away()
+    hurried_shop.faults("carrier", down=True)
+    stopped.buy()
+    stopped.go_away()
+    hurried_shop.faults("carrier", down=False, refuse_rate=1.0)
+    stopped.wait(lambda: hurried_shop.state(stopped.order) == "error", "the refusal")
+    hurried_shop.faults("carrier", down=True, refuse_rate=0)
+    late.buy()
+    late.go_away()
+    declined.wait_for_email(DECLINED.removesuffix("."))
+    stopped.wait_for_email("We’re looking into a problem with your order")
+    late.wait_for_email("Your order is taking longer than we promised")
+    hurried_shop.lift()
+    late.wait_for_email("Your order is on its way")
+    declined.wait_for_email("Your order was cancelled")
+    for one in (declined, stopped, late):
+        one.check()
+
+
+def ends(customer: Customer, state: str) -> None:
+    assert customer.wait_for_end() == state
+    customer.check()

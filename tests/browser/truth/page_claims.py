@@ -1,0 +1,306 @@
+"""For each sentence of an order's page that claims something, when it is true. Emails repeat most of them.
+
+A line is a sentence as it stands in the source, with its named values. Of the stages, `stage_claims` says it.
+"""
+
+from collections.abc import Mapping
+
+from tests.browser.truth.facts import Holds, Known
+
+ON_ITS_WAY = "Your order is on its way"
+ALL = ("warehouse", "payments", "carrier", "mail")
+
+
+def nothing_to_do(k: Known) -> bool:
+    return not k.surely_waits_for_customer
+
+
+def uncharged(k: Known) -> bool:
+    return k.charged == 0
+
+
+def untouched(k: Known) -> bool:
+    return k.charged == 0 and k.held == 0
+
+
+def sent(k: Known) -> bool:
+    return k.left("create") > 0
+
+
+def paid_and_sent(k: Known) -> bool:
+    return k.charged > 0 and sent(k)
+
+
+def cancelled(k: Known) -> bool:
+    return k.happened("compensated") and k.charged == 0 and k.held == 0 and k.left("create") <= 0
+
+
+def declined(k: Known) -> bool:
+    return k.card == "card_declined" and k.happened("step_declined", "authorise-payment")
+
+
+def unserved(k: Known) -> bool:
+    return k.happened("step_declined", "create-shipment") and not sent(k)
+
+
+def short(k: Known) -> bool:
+    return k.happened("step_declined", "reserve-stock") and k.left("reserve") <= 0
+
+
+def charged_once(k: Known) -> bool:
+    """What was not charged twice: at most what was reserved for it."""
+    return k.charged <= k.total("authorise") - k.total("void")
+
+
+STATUSES: Mapping[str, Holds] = {
+    "Received": lambda k: k.charged == 0,
+    "In progress": lambda k: not k.happened("processed"),
+    "Waiting": lambda k: k.failed(*ALL),
+    "Trying again": lambda k: k.failed(*ALL),
+    "Being corrected": lambda k: k.happened("corrected") or k.happened("paid_again"),
+    "Waiting for you": lambda k: k.waits_for_customer,
+    "Waiting for your payment": declined,
+    "Waiting for your bank": lambda k: k.failed("payments") and uncharged(k),
+    "We’re looking into it": lambda k: k.happened("error"),
+    "Almost done": paid_and_sent,
+    "Sent": paid_and_sent,
+    "Complete": lambda k: k.happened("processed"),
+    "Being cancelled": lambda k: k.is_cancelled,
+    "Cancelled": cancelled,
+}
+
+HEADLINES: Mapping[str, Holds] = {
+    "Thank you. We have your order.": lambda k: not k.is_cancelled,
+    "Thank you. We’re working on it.": lambda k: not k.happened("processed") and not k.is_cancelled,
+    "Your order is waiting.": lambda k: k.failed(*ALL),
+    "We’re trying one step again.": lambda k: k.failed(*ALL),
+    "We’re correcting your order.": lambda k: k.happened("corrected") or k.happened("paid_again"),
+    "We need something from you.": lambda k: k.waits_for_customer,
+    "Your card was declined.": declined,
+    "We don’t have enough posters for your order.": short,
+    "We can’t send your order to this address.": unserved,
+    "Your bank isn’t answering.": lambda k: k.failed("payments") and uncharged(k),
+    "We’re looking into a problem with your order.": lambda k: k.happened("error"),
+    "What you ordered is done.": paid_and_sent,
+    "Your poster is paid for and on its way.": paid_and_sent,
+    "Your posters are paid for and on their way.": paid_and_sent,
+    "Your poster is on its way.": paid_and_sent,
+    "Your posters are on their way.": paid_and_sent,
+    "Your order is complete.": lambda k: k.happened("processed"),
+    "We’re cancelling your order.": lambda k: k.is_cancelled,
+    "We’re finishing your cancellation by hand.": lambda k: k.is_cancelled and k.happened("error"),
+    "Your order was cancelled.": cancelled,
+}
+
+PROGRESS: Mapping[str, Holds] = {
+    "It’s safe with us, and we’ll start on it in a moment. You can close this page.": uncharged,
+    "There’s nothing you need to do. You can close this page and come back to it at any time.": nothing_to_do,
+    "You can close this page and come back to it at any time.": nothing_to_do,
+    "There’s nothing you need to do.": nothing_to_do,
+    "This usually takes about {usual}.": lambda k: not k.happened("processed") and not k.is_cancelled,
+    "One step didn’t work the first time, so we’re trying it again. There’s nothing you need to do.": (
+        lambda k: k.failed(*ALL) and nothing_to_do(k)
+    ),
+    "Something in it was changed, so we’re taking back what was done before and doing it anew. There’s nothing you "
+    "need to do.": lambda k: (k.happened("corrected") or k.happened("paid_again")) and nothing_to_do(k),
+    "We’re finishing the last details. There’s nothing you need to do.": paid_and_sent,
+    "Only our confirmation email is still to come.": (
+        lambda k: (
+            paid_and_sent(k) and (not k.got(ON_ITS_WAY) or not k.happened("call_failed", "send-confirmation"))
+        )
+    ),
+    "We’re not sure that our confirmation email went out, so we’re sending it again.": (
+        lambda k: paid_and_sent(k) and k.failed("mail")
+    ),
+    "It’s paid for and with the carrier. We’ve emailed you a confirmation.": (
+        lambda k: paid_and_sent(k) and k.got(ON_ITS_WAY)
+    ),
+    "Everything is done.": lambda k: k.happened("processed"),
+    "This is taking longer than we promised, and we’re sorry. Your order is safe and we’re still working on it.": (
+        lambda k: k.is_late and not k.happened("processed")
+    ),
+    "This is taking longer than it should, and we’re sorry. We’re still cancelling your order, and nothing gets "
+    "lost.": lambda k: k.is_late and k.is_cancelled,
+    "We’re reversing what was done so far. There’s nothing you need to do.": lambda k: k.is_cancelled,
+    "We’ve alerted our team, and they’ll let you know. There’s nothing you need to do.": (
+        lambda k: k.alerted and nothing_to_do(k)
+    ),
+    "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing you need to "
+    "do.": lambda k: k.alerted and charged_once(k) and nothing_to_do(k),
+    "Someone on our team is taking care of the rest and will let you know.": lambda k: k.alerted,
+    "We’ve asked several times, and our team knows about it. You can wait, or choose another way to pay. If you do, "
+    "we first release whatever was reserved on the card you used last, so you won’t be charged twice.": (
+        lambda k: k.failed("payments") and k.alerted and uncharged(k)
+    ),
+}
+
+OUTAGES: Mapping[str, Holds] = {
+    "Our warehouse isn’t answering, so we’re asking again. There’s nothing you need to do.": (
+        lambda k: k.failed("warehouse") and nothing_to_do(k)
+    ),
+    "The carrier isn’t answering, so we’re asking again. There’s nothing you need to do.": (
+        lambda k: k.failed("carrier") and nothing_to_do(k)
+    ),
+    "The payment service isn’t answering, so we’re asking again. You won’t be charged twice, and there’s nothing you "
+    "need to do.": lambda k: k.failed("payments") and charged_once(k) and nothing_to_do(k),
+    "Our warehouse can’t take your order at the moment. We’ll go on as soon as it can. There’s nothing you need to "
+    "do.": lambda k: k.failed("warehouse") and nothing_to_do(k),
+    "The carrier can’t take your parcel at the moment. We’ll go on as soon as it can. There’s nothing you need to "
+    "do.": (lambda k: k.failed("carrier") and nothing_to_do(k)),
+    "The payment service can’t take your order at the moment. We’ll go on as soon as it can. You won’t be charged "
+    "twice, and there’s nothing you need to do.": (
+        lambda k: k.failed("payments") and charged_once(k) and nothing_to_do(k)
+    ),
+    "What we need for the next step isn’t available at the moment. We’ll go on as soon as it is. There’s nothing you "
+    "need to do.": lambda k: k.failed(*ALL) and nothing_to_do(k),
+    "waiting for our warehouse": lambda k: k.failed("warehouse"),
+    "waiting for the carrier": lambda k: k.failed("carrier"),
+    "waiting for the payment service": lambda k: k.failed("payments"),
+    "waiting for our mail server": lambda k: k.failed("mail"),
+    "trying again": lambda k: k.failed(*ALL),
+    "waiting for you": lambda k: k.waits_for_customer,
+    "held up": lambda k: k.happened("error") or k.waits_for_customer,
+}
+
+REFUSALS: Mapping[str, Holds] = {
+    "Part of your order was declined. We can go on once you’ve changed what it needs.": (
+        lambda k: k.waits_for_customer
+    ),
+    "That was declined, too. Please try something else.": lambda k: k.waits_for_customer,
+    "Nothing has been charged. Choose another way to pay, and we’ll go on with your order.": (
+        lambda k: declined(k) and uncharged(k)
+    ),
+    "This payment was declined too, and nothing has been charged. Choose another way to pay, and we’ll go on with "
+    "your order.": lambda k: declined(k) and uncharged(k) and k.happened("paid_again"),
+    "Only {left} of “{title}” is left, and you ordered {ordered}.": lambda k: is_short(
+        k, int(k.values["left"])
+    ),
+    "Only {left} of “{title}” are left, and you ordered {ordered}.": lambda k: is_short(
+        k, int(k.values["left"])
+    ),
+    "“{title}” has sold out.": lambda k: k.stock(k.values["title"]) == 0,
+    "Nothing has been charged, and we’re sorry. You can cancel the order.": lambda k: (
+        short(k) and uncharged(k)
+    ),
+    "Nothing has been charged. You can change what you ordered, or cancel the order.": (
+        lambda k: short(k) and uncharged(k)
+    ),
+    "We still don’t have enough, and nothing has been charged. You can change what you ordered, or cancel the order.": (
+        lambda k: short(k) and uncharged(k) and k.happened("corrected")
+    ),
+    "Our carrier doesn’t deliver to {country}.": unserved,
+    "Nothing has been charged, and we’re keeping your posters for you. Give us another address, or cancel the order.": (
+        lambda k: unserved(k) and uncharged(k) and k.left("reserve") > 0
+    ),
+    "We can’t send it to the new address either, and nothing has been charged. Give us another one, or cancel the "
+    "order.": lambda k: unserved(k) and uncharged(k) and k.happened("corrected"),
+    "Your time for this runs out on %(until)s. After that, the order is cancelled and nothing is charged.": (
+        lambda k: k.waits_for_customer and uncharged(k)
+    ),
+    "Your time to pay runs out on %(until)s. After that, the order is cancelled and nothing is charged.": (
+        lambda k: k.waits_for_customer and uncharged(k)
+    ),
+}
+
+
+def is_short(k: Known, left: int) -> bool:
+    title = k.values["title"]
+    return k.stock(title) == left and k.story.lines[title] == int(k.values["ordered"]) > left
+
+
+def held_amount(k: Known) -> bool:
+    """That it is reserved, or that nobody has told us yet that it was released."""
+    is_open = not k.happened("step_compensated", "authorise-payment")
+    return k.charged == 0 and (k.held == k.amount or (is_open and k.total("authorise") >= k.amount))
+
+
+def perhaps_held(k: Known) -> bool:
+    return k.charged == 0 and k.held in (0, k.amount)
+
+
+def refunded(k: Known) -> bool:
+    return k.charged == 0 and k.total("refund") == k.amount
+
+
+def refunded_if_taken(k: Known) -> bool:
+    return k.charged == 0 and k.total("refund") in (0, k.amount)
+
+
+def released(k: Known) -> bool:
+    return not k.count("capture") and k.held == 0 and k.total("void") >= k.amount
+
+
+MONEY: Mapping[str, Holds] = {
+    "No money was charged or reserved.": lambda k: k.is_untouched,
+    "Nothing was charged.": lambda k: not k.count("capture"),
+    "Nothing was charged. If {amount} was reserved on your card, it will be released.": perhaps_held,
+    "Nothing was charged. If {amount} was reserved, it will be released.": perhaps_held,
+    "Nothing was charged. If {amount} was reserved on your card, it has been released.": untouched,
+    "Nothing was charged. If {amount} was reserved, it has been released.": untouched,
+    "{amount} may be reserved on your card. If the order is cancelled, it will be released.": perhaps_held,
+    "{amount} may be reserved. If the order is cancelled, it will be released.": perhaps_held,
+    "Nothing was charged, and the {amount} reserved on your card will be released.": held_amount,
+    "Nothing was charged, and the {amount} that we reserved will be released.": held_amount,
+    "Nothing was charged, and the {amount} reserved on your card has been released.": released,
+    "Nothing was charged, and the {amount} that we reserved has been released.": released,
+    "{amount} is reserved on your card, and will be released if the order is cancelled.": held_amount,
+    "{amount} is reserved, and will be released if the order is cancelled.": held_amount,
+    "We’ll refund {amount}.": lambda k: k.charged == k.amount,
+    "We’ve refunded {amount}. Your bank may take up to 10 days to show it.": refunded,
+    "{amount} has been charged. If the order is cancelled, we’ll refund it.": lambda k: k.charged == k.amount,
+    "We don’t know yet whether {amount} was taken.": lambda k: k.charged in (0, k.amount),
+    "We don’t know yet whether {amount} was taken. If it was, we’ll refund all of it.": (
+        lambda k: k.charged in (0, k.amount)
+    ),
+    "If {amount} was taken, we’ve refunded all of it. Your bank may take up to 10 days to show it.": (
+        refunded_if_taken
+    ),
+}
+
+REASONS: Mapping[str, Holds] = {
+    "You cancelled it.": lambda k: k.is_cancelled,
+    "We cancelled it.": lambda k: k.is_cancelled,
+    "We decided not to go on with it.": lambda k: k.is_cancelled,
+    "We couldn’t fulfil it, and we’re sorry.": lambda k: k.is_cancelled,
+    "We needed something from you, and didn’t get it in time.": lambda k: k.is_cancelled,
+    "Your card was declined, and we didn’t get another payment in time.": (
+        lambda k: declined(k) and k.is_cancelled
+    ),
+    "We didn’t have enough posters for your order, and we’re sorry.": lambda k: short(k) and k.is_cancelled,
+    "Our carrier doesn’t deliver to your address, and we didn’t get another one in time.": (
+        lambda k: k.happened("step_declined", "create-shipment") and k.is_cancelled
+    ),
+}
+
+ACTS: Mapping[str, Holds] = {
+    "Cancel the order": lambda k: not k.happened("processed") and uncharged(k),
+    "Cancel this order?": lambda k: not k.is_cancelled and uncharged(k),
+    "We’ll stop your order, and cancel what we’ve done so far.": uncharged,
+    "We take the payment once the carrier has your parcel; until then you can cancel.": uncharged,
+    "You’ve cancelled this order.": lambda k: k.is_cancelled,
+    "This order’s cancellation had already begun.": lambda k: k.is_cancelled,
+    "It was too late to cancel: we’d already begun to take the payment.": lambda k: k.happened(
+        "step_started", "capture-payment"
+    ),
+    "You can’t cancel this order now": lambda k: (
+        k.is_cancelled or k.happened("step_started", "capture-payment")
+    ),
+    "Thank you. We have your new payment method.": lambda k: k.happened("paid_again"),
+    "Thank you. We’ve changed your order and are trying again.": lambda k: k.happened("corrected"),
+    "Your order will cost %(after)s instead of %(before)s. Nothing has been charged, and anything reserved for the old "
+    "total will be released.": uncharged,
+    "Sold out. You ordered {ordered}.": short,
+    "{left} left. You ordered {ordered}.": short,
+    "Order this again": lambda k: k.happened("processed") or k.happened("compensated"),
+}
+
+PAGE_CLAIMS: Mapping[str, Holds] = {
+    **STATUSES,
+    **HEADLINES,
+    **PROGRESS,
+    **OUTAGES,
+    **REFUSALS,
+    **MONEY,
+    **REASONS,
+    **ACTS,
+}
