@@ -22,6 +22,7 @@ from tests.unit.shop_orders import (
     all_reversed,
     cancel,
     forward,
+    reversed_step,
 )
 
 NOTHING_TO_DO = "There’s nothing you need to do."
