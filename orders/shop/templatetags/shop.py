@@ -119,6 +119,7 @@ def delivery_terms() -> Sequence[TermsRow]:
     return terms_rows(pricing.tariff())
 
 
+@register.simple_tag
 def edition_numbers(tracked: TrackedOrder) -> Sequence[tuple[str, str]]:
     """The numbers of an order's prints, once the warehouse has given them. No statement for an order without any."""
     if not is_numbered(tracked.data):
