@@ -57,6 +57,14 @@ def fill_checkout(page: Page, method: str = "card_ok") -> None:
 def choose_country(page: Page, country: str) -> None:
     """Chooses a country, and waits until the checkout says what the order then comes to."""
     page.get_by_label("Country").select_option(country)
+    update = page.get_by_role("button", name="Update the total")  # there is one without scripts alone
+    if update.is_visible():
+        update.click()
+    wait_for_sum(page, country)
+
+
+def wait_for_sum(page: Page, country: str) -> None:
+    """Waits until the checkout says what an order to a country comes to."""
     page.locator(f"[data-sum]:not([aria-busy]) [data-country={country}]").wait_for()
 
 

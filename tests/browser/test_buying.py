@@ -167,12 +167,12 @@ def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: O
     go_to(page, page.get_by_role("link", name="Go to checkout"))
     press(page, "Enter")
     page.wait_for_url("**/checkout/")
-    for label, text in buying.ADDRESS.items():
+    for label, text in {**buying.ADDRESS, "Postal code": "2611 AB", "City": "Delft"}.items():
         go_to(page, page.get_by_label(label, exact=True))
         page.keyboard.type(text)
     go_to(page, page.get_by_label("Country"))
     page.keyboard.type("Neth")
-    expect(page.get_by_role("button", name="Place order for")).to_be_visible()
+    buying.wait_for_sum(page, "NL")
     go_to(page, page.locator("[name=payment_method]:checked"))
     press(page, "Space")
     go_to(page, page.get_by_role("button", name="Place order"))

@@ -62,8 +62,9 @@ def numbered() -> OrderProcess:
     return a_placed_order(steps, data=data, process_state="processed", finished_at=timezone.now())
 
 
-def cancelled() -> OrderProcess:
-    steps = {name: {"state": "compensated", "attempt": 2, "outcome": "done"} for name in STEPS[:4]}
+def cancelled(last: int) -> OrderProcess:
+    """An order that was cancelled after so many of its steps."""
+    steps = {name: {"state": "compensated", "attempt": 2, "outcome": "done"} for name in STEPS[:last]}
     return shop_order(
         steps, process_state="compensated", goal="compensate", finished_at=timezone.now(), title="Tidal Lines"
     )
@@ -94,7 +95,8 @@ ORDERS: Mapping[str, Callable[[], OrderProcess]] = {
     "being cancelled": lambda: shop_order(
         {**BEFORE_SHIPMENT, "create-shipment": "compensating"}, process_state="processing", goal="compensate"
     ),
-    "cancelled": cancelled,
+    "cancelled": lambda: cancelled(4),
+    "cancelled unpaid": lambda: cancelled(2),
 }
 """An order in every state that its page has words for."""
 
@@ -167,8 +169,7 @@ def _running_out(visitor: _Visitor) -> Iterator[Shown]:
     save_stock({small: 0, large: 2})
     yield visitor.get("poster, few left", f"/posters/{small}/")
     yield visitor.get("cart, few left", "/cart/")
-    yield visitor.get("checkout, few left", "/checkout/")
-    yield visitor.post("checkout, few left, ordered", "/checkout/", {"email": "ada@"})
+    yield visitor.post("checkout, few left", "/checkout/", {"email": "ada@"})
     save_stock(dict.fromkeys(Product.objects.filter(sku__startswith=small).values_list("sku", flat=True), 0))
     yield visitor.get("poster, sold out", f"/posters/{small}/")
     yield visitor.get("catalogue, sold out", "/?q=polar")
@@ -195,7 +196,7 @@ def _orders(visitor: _Visitor) -> Iterator[Shown]:
         yield visitor.get(f"order, {name}", path)
     for name in ("declined", "under way", "sent", "cancelled", "stopped"):
         yield visitor.get(f"cancel, {name}", f"{pages[name]}cancel/")
-    for name in ("declined", "cancelled"):
+    for name in ("declined", "cancelled unpaid"):
         yield visitor.get(f"no receipt, {name}", f"{pages[name]}receipt.pdf")
     short = {"lines.tidal-lines": "1", "lines.first-sun": "0"}
     lines = f"{pages['sold out']}correct/lines/"

@@ -17,6 +17,7 @@ from django.utils.translation import trans_real
 from orders.business.updates import OrderUpdate
 from orders.engine.contracts import Json
 from orders.fields import countries
+from orders.fields.address_rules import rules_of
 from orders.models import Order, OrderProcess
 from orders.outbox import queue
 from orders.outbox.order_link_emails import IS_NEW
@@ -37,7 +38,17 @@ from tests.web.shopping import shop_order
 
 pytestmark = pytest.mark.django_db
 MARKED = "x-marked"
-PEOPLE = {EMAIL, *LONDON.values(), *DELFT.values(), "Ada", "nobody@example.com", "ada@", "TRACK-1", GIFT_NOTE}
+PEOPLE = {
+    EMAIL,
+    *LONDON.values(),
+    *DELFT.values(),
+    "Ada",
+    "nobody@example.com",
+    "ada@",
+    "TRACK-1",
+    "www.example.com",
+    GIFT_NOTE,
+}
 """What customers and services have written."""
 
 
@@ -78,11 +89,14 @@ def marks(tmp_path: Path, settings: Any) -> Iterator[None]:
 
 @pytest.fixture
 def data(db: None) -> set[str]:
-    """What is no sentence: of the catalogue, of people, names of languages and countries, units, the shop's name."""
+    """What is no sentence: of the catalogue, of people, names of languages and places, units, the shop's name."""
     load_catalogue()
     texts = {text for row in Product.objects.values_list("title", "artist", "description") for text in row}
     names = {project_settings.CONFIG.shop_name, project_settings.CONFIG.help_address, "Marked"}
-    return texts | PEOPLE | names | set(LANGUAGES.values()) | {name for _, name in countries.choices()}
+    america = rules_of("US")
+    states = {state.name(MARKED, america.language) for state in america.states}
+    places = {name for _, name in countries.choices()} | states
+    return texts | PEOPLE | names | set(LANGUAGES.values()) | places
 
 
 def test_every_sentence_on_the_pages_is_translated(data: set[str]) -> None:
