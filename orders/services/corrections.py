@@ -117,8 +117,8 @@ def _disagreement(edit: OrderEdit, agreed: Money | None) -> SaswebError | None:
     """Why a correction does not do what its customer has agreed to; None if it does."""
     before, after = (profile.value for profile in edit.profiles)
     if agreed is not None:
-        would_cost = plain_money(after) if after else "nothing"
-        text = f"The order would cost {would_cost}, not {plain_money(agreed)}."
+        cost = plain_money(after) if after else "nothing"
+        text = f"The order would cost {cost}, not {plain_money(agreed)}."
         return None if after == agreed else TotalChangedError(text)
     if before is None or after is None or after.amount <= before.amount:
         return None
