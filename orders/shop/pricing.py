@@ -36,7 +36,8 @@ class WrongAddressError(CannotBePlacedError):
 
     def __init__(self, wrong: Mapping[str, str]) -> None:
         mistakes = {part: [text] for part, text in wrong.items()}
-        super().__init__(" ".join(wrong.values()), mistakes={"ship_to": mistakes})
+        text = " ".join(f"{part}: {reason}" for part, reason in wrong.items())
+        super().__init__(text, mistakes={"ship_to": mistakes})
 
 
 class _Product(NamedTuple):
