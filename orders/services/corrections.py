@@ -117,11 +117,13 @@ def _disagreement(edit: OrderEdit, agreed: Money | None) -> SaswebError | None:
     """Why a correction does not do what its customer has agreed to; None if it does."""
     before, after = (profile.value for profile in edit.profiles)
     if agreed is not None:
-        return None if after == agreed else TotalChangedError("The order’s total is another one by now.")
+        cost = plain_money(after) if after else "nothing"
+        text = f"The order would cost {cost}, not {plain_money(agreed)}."
+        return None if after == agreed else TotalChangedError(text)
     if before is None or after is None or after.amount <= before.amount:
         return None
     sums = f"{plain_money(after)} instead of {plain_money(before)}"
-    return NotAgreedError(f"The order would cost {sums}, and nobody has agreed to that yet.")
+    return NotAgreedError(f"The order would cost {sums}. Agree to that total first.")
 
 
 def _refused(message: str, cause: SaswebError | None = None) -> Result:

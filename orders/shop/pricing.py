@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from orders.business.placing import CannotBePlacedError
 from orders.engine.runtime.sql import fetch_frequent
 from orders.fields.address_rules import tidy_address
+from orders.shop.addresses import refusals
 from orders.shop.delivery import Terms, sum_of, sums
 
 
@@ -28,6 +29,15 @@ class NotDeliveredError(CannotBePlacedError):
     def __init__(self, country: str) -> None:
         text = f"Nothing is delivered to {country}."
         super().__init__(text, mistakes={"ship_to": {"country": [text]}})
+
+
+class WrongAddressError(CannotBePlacedError):
+    """Raised when the address of an order cannot be one of its country."""
+
+    def __init__(self, wrong: Mapping[str, str]) -> None:
+        mistakes = {part: [text] for part, text in wrong.items()}
+        text = " ".join(f"{part}: {reason}" for part, reason in wrong.items())
+        super().__init__(text, mistakes={"ship_to": mistakes})
 
 
 class _Product(NamedTuple):
@@ -89,7 +99,7 @@ class _Catalogue(NamedTuple):
 
 def describe(request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the data of an order for this request at today's prices. One statement. Raises `UnknownProductError`,
-    `MixedCurrenciesError` and `NotDeliveredError`."""
+    `MixedCurrenciesError`, `NotDeliveredError` and `WrongAddressError`."""
     return _priced(request, _catalogue([request]))
 
 
@@ -116,6 +126,8 @@ def _priced_or_refused(request: Mapping[str, Any], catalogue: _Catalogue) -> dic
 
 
 def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]:
+    if wrong := refusals(request["ship_to"]):
+        raise WrongAddressError(wrong)
     products = catalogue.products
     quantities = {line["sku"]: line["quantity"] for line in request["lines"]}
     if unknown := [sku for sku in quantities if sku not in products]:

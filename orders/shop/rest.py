@@ -10,8 +10,8 @@ from rest_framework import serializers
 
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
-from orders.fields.address_rules import AddressRules, Mistake, mistakes, rules_of, tidy_address
 from orders.fields.postal_address import LONGEST_PART, LONGEST_PHONE
+from orders.shop.addresses import refusals
 from orders.shop.description import (
     LANGUAGE,
     LONGEST_GIFT_NOTE,
@@ -59,26 +59,14 @@ class AddressIn(Strict):
     def validate_country(self, country: str) -> str:
         return country.upper()
 
+
+class CheckedAddressIn(AddressIn):
+    """An address by the rules of its country."""
+
     def validate(self, address: dict[str, Any]) -> dict[str, Any]:
-        """Refuses what cannot be part of an address in its country. The state may be missing, as it always was."""
-        rules = rules_of(address["country"])
-        wrong = mistakes(tidy_address(address))
-        if wrong.get("state") is Mistake.MISSING:
-            del wrong["state"]
-        if wrong:
-            raise serializers.ValidationError({part: [_refusal(wrong[part], rules)] for part in wrong})
+        if wrong := refusals(address):
+            raise serializers.ValidationError({part: [text] for part, text in wrong.items()})
         return address
-
-
-def _refusal(mistake: Mistake, rules: AddressRules) -> str:
-    country = rules.country
-    refusals = {
-        Mistake.MISSING: f"An address in {country} needs one, like {rules.example}.",
-        Mistake.WRONG_POSTAL_CODE: f"This must be a postal code of {country}, like {rules.example}.",
-        Mistake.UNKNOWN_STATE: f"This must be a state of {country} by its code or its name.",
-        Mistake.WRONG_PHONE: "This must be a phone number, like +36 1 234 5678.",
-    }
-    return refusals[mistake]
 
 
 class PaymentToken(Token):
@@ -107,7 +95,7 @@ class ChangesIn(Strict):
     """What a client may change of an order that waits for its customer."""
 
     payment_method = PaymentToken(required=False)
-    ship_to = AddressIn(required=False)
+    ship_to = CheckedAddressIn(required=False)
     lines = RemainingLineIn(many=True, min_length=1, max_length=100, required=False)  # type: ignore[call-arg]
 
 
@@ -119,6 +107,8 @@ class PaymentIn(Strict):
 
 class OrderIn(Strict):
     """A new order. `payment_method` is a token from the payment gateway."""
+
+    # Its address is checked when it is priced, after its key was looked up: the rules of a country change.
 
     lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
     ship_to = AddressIn()

@@ -53,6 +53,17 @@ def test_the_business_of_the_guide_can_be_installed_and_takes_orders(
     assert StepState.objects.get().request == {"lines": ["a kite"]}
 
 
+def test_the_sums_and_members_of_the_guide_are_those_of_its_kind(guide: dict[str, Any]) -> None:
+    gift = guide["RibbonedGift"]
+    assert [(row.label, row.amount.amount, row.is_included) for row in gift.sum_rows({})] == [
+        ("Ribbon", 150, False)
+    ]
+    rendered = {
+        name: member.render(gift.client_values({})[name]) for name, member in gift.client_members().items()
+    }
+    assert rendered == {"ribbon": {"colour": "red"}}
+
+
 def test_the_periodic_job_of_the_guide_is_found_by_its_path(guide: dict[str, Any]) -> None:
     assert [(job.path, job.minutes) for job in guide["JOBS"]] == [("guide.count_paper", 5)]
 

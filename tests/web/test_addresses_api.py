@@ -3,6 +3,7 @@
 import pytest
 from rest_framework.test import APIClient
 
+from orders.fields import address_rules
 from orders.models import SubmissionMessage
 from tests.support.order_bodies import LONDON, order_body
 from tests.web.helpers import ORDERS, assert_problem
@@ -44,3 +45,15 @@ def test_a_client_is_told_what_a_postal_code_looks_like(ada: APIClient) -> None:
         "pointer": "/ship_to/postal_code",
         "detail": "An address in GB needs one, like EC1Y 8SY.",
     }
+
+
+def test_the_same_request_with_the_same_key_is_the_same_order_whatever_the_rules_are_by_now(
+    ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = {"HTTP_IDEMPOTENCY_KEY": "k"}
+    placed = ada.post(ORDERS, order_body(), **key)
+    monkeypatch.setattr(address_rules.AddressRules, "fits", lambda rules, code: False)
+    again = ada.post(ORDERS, order_body(), **key)
+    assert (again.status_code, again.headers["Idempotent-Replayed"]) == (202, "true")
+    assert again.json()["id"] == placed.json()["id"]
+    assert_problem(ada.post(ORDERS, order_body()), "validation_failed")
