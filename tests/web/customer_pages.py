@@ -12,8 +12,10 @@ from django.utils import timezone, translation
 from orders.models import Address, OrderProcess
 from orders.services.accounts import NewAddress, save_address
 from orders.shop.fulfilment import PAYMENT
+from orders.shop.models import Product
+from orders.shop.stock import save as save_stock
 from orders.shop.storefront.information import PAGES
-from tests.services.edited_orders import a_placed_order
+from tests.services.edited_orders import DATA, a_placed_order
 from tests.services.test_corrections import not_served, unanswered, waits
 from tests.support.factories import ahead
 from tests.support.order_bodies import LONDON
@@ -43,6 +45,23 @@ def sent() -> OrderProcess:
     return shop_order(steps, process_state="processed", finished_at=timezone.now())
 
 
+def numbered() -> OrderProcess:
+    """An order of numbered prints that are a present. Delivery costs something, and there is a tax in the total."""
+    data = {
+        **DATA,
+        "lines": [{**line, "edition": 100} for line in DATA["lines"]],
+        "delivery": {"price": 690, "fewest_days": 2, "most_days": 4},
+        "tax": {"rate": 2100, "amount": 2324},
+        "total": DATA["total"] + 690,
+        "gift_note": GIFT_NOTE,
+    }
+    numbers = {"tidal-lines": [12, 14, 15, 16], "first-sun": [3]}
+    editions = [{"sku": sku, "numbers": given, "of": 100} for sku, given in numbers.items()]
+    steps = done(*STEPS)
+    steps["reserve-stock"]["result"] = {"reservation": "rsv_1", "editions": editions}
+    return a_placed_order(steps, data=data, process_state="processed", finished_at=timezone.now())
+
+
 def cancelled() -> OrderProcess:
     steps = {name: {"state": "compensated", "attempt": 2, "outcome": "done"} for name in STEPS[:4]}
     return shop_order(
@@ -51,6 +70,7 @@ def cancelled() -> OrderProcess:
 
 
 NOTHING: Mapping[str, str] = {}
+GIFT_NOTE = "Happy birthday, Éva! 🎂"
 UNDER_WAY = {"reserve-stock": "running", PAYMENT: "completed"}
 BEFORE_SHIPMENT = dict.fromkeys(("reserve-stock", PAYMENT), "completed")
 RETRIED = {"state": "running", "attempt": 3}
@@ -70,6 +90,7 @@ ORDERS: Mapping[str, Callable[[], OrderProcess]] = {
     "not served": not_served,
     "stopped": lambda: shop_order({"reserve-stock": "failed"}, process_state="error"),
     "sent": sent,
+    "numbered": numbered,
     "being cancelled": lambda: shop_order(
         {**BEFORE_SHIPMENT, "create-shipment": "compensating"}, process_state="processing", goal="compensate"
     ),
@@ -83,6 +104,7 @@ def every_page(language: str) -> Iterator[Shown]:
     visitor = _Visitor(Client(headers={"Accept-Language": language}))
     yield from _wall(visitor)
     yield from _buying(visitor)
+    yield from _running_out(visitor)
     yield from _entering(visitor)
     yield from _orders(visitor)
     user = person("customer", f"customer-{language}")
@@ -112,6 +134,7 @@ def _shown(name: str, path: str, response: HttpResponse) -> Shown:
 def _wall(visitor: _Visitor) -> Iterator[Shown]:
     yield visitor.get("catalogue", "/")
     yield visitor.get("catalogue by price", "/?family=contours&min=40&sort=title")
+    yield visitor.get("catalogue by size", "/?size=60x80&max=100")
     yield visitor.get("catalogue, a word", "/?q=maren")
     yield visitor.get("catalogue, nearest", "/?q=bauhuas")
     yield visitor.get("catalogue, another family", "/?q=tram&family=sun")
@@ -129,8 +152,28 @@ def _buying(visitor: _Visitor) -> Iterator[Shown]:
     yield visitor.post("cart, too many", "/cart/change/", {"sku": "first-sun", "quantity": "100"})
     yield visitor.post("cart, gone", "/cart/add/", {"sku": "nothing", "quantity": "1"})
     yield visitor.get("checkout", "/checkout/")
-    yield visitor.post("checkout, mistakes", "/checkout/", {"email": "ada@", "payment_method": "shells"})
+    chosen = {"update": "1", "country": "DE", "gift_note": GIFT_NOTE}
+    yield visitor.post("checkout, a country", "/checkout/", chosen)
+    yield visitor.post("checkout, a state", "/checkout/", {"update": "1", "country": "US", "state": "OR"})
+    mistakes = {"email": "ada@", "payment_method": "shells", "country": "US", "gift_note": "www.example.com"}
+    yield visitor.post("checkout, mistakes", "/checkout/", mistakes)
     yield visitor.post("cart, removed", "/cart/remove/", {"sku": "first-sun"})
+
+
+def _running_out(visitor: _Visitor) -> Iterator[Shown]:
+    """A poster while its prints run out, and the cart of someone who wants more than are left."""
+    small, large = "polar-noon", "polar-noon-60x80-signed"
+    visitor.client.post("/cart/add/", {"sku": large, "quantity": "3"})
+    save_stock({small: 0, large: 2})
+    yield visitor.get("poster, few left", f"/posters/{small}/")
+    yield visitor.get("cart, few left", "/cart/")
+    yield visitor.get("checkout, few left", "/checkout/")
+    yield visitor.post("checkout, few left, ordered", "/checkout/", {"email": "ada@"})
+    save_stock(dict.fromkeys(Product.objects.filter(sku__startswith=small).values_list("sku", flat=True), 0))
+    yield visitor.get("poster, sold out", f"/posters/{small}/")
+    yield visitor.get("catalogue, sold out", "/?q=polar")
+    yield visitor.get("cart, sold out", "/cart/")
+    visitor.client.post("/cart/remove/", {"sku": large})
 
 
 def _entering(visitor: _Visitor) -> Iterator[Shown]:
@@ -152,6 +195,8 @@ def _orders(visitor: _Visitor) -> Iterator[Shown]:
         yield visitor.get(f"order, {name}", path)
     for name in ("declined", "under way", "sent", "cancelled", "stopped"):
         yield visitor.get(f"cancel, {name}", f"{pages[name]}cancel/")
+    for name in ("declined", "cancelled"):
+        yield visitor.get(f"no receipt, {name}", f"{pages[name]}receipt.pdf")
     short = {"lines.tidal-lines": "1", "lines.first-sun": "0"}
     lines = f"{pages['sold out']}correct/lines/"
     yield visitor.get("correct lines", lines)
@@ -192,12 +237,15 @@ def _account(visitor: _Visitor, user_id: int) -> Iterator[Shown]:
 
 
 def _errors() -> Iterator[Shown]:
+    repeat = {"action": "/", "fields": [], "csrf_token": "t", "wait": 5}
     alone: Mapping[str, Mapping[str, Any]] = {
         **{f"{status}.html": {} for status in ("400", "403", "403_csrf", "500", "503")},
         "429.html": {"minutes": 15},
         "errors/busy.html": {},
         "errors/too_often.html": {"seconds": 20, "minutes": 1},
-        "errors/repeat.html": {"action": "/", "fields": [], "csrf_token": "t", "wait": 5},
+        "errors/repeat.html": repeat,
+        "storefront/unconfirmed.html": repeat,
+        "storefront/unchanged_cart.html": repeat,
         "errors/unsent.html": {"is_staff": False, "back": "/cart/"},
     }
     for template, context in alone.items():
