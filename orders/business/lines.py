@@ -15,8 +15,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class LineName:
-    """What customers read of what was ordered: its `title`, and `details` that tell it from others of that title, such as
-    its size, in the active language."""
+    """What customers read of what was ordered: its `title`, and `details` that tell it from others of that title, such
+    as its size, in the active language."""
 
     title: str
     details: str = ""
