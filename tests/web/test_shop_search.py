@@ -83,7 +83,9 @@ def test_a_search_that_only_another_family_or_price_answers_says_so(client: Clie
     assert "Nothing here matches “tidal”" in shown
     assert "1 poster matches in another family or size, or at another price." in shown
     assert '<a href="/?q=tidal">Search all posters</a>' in shown
-    assert "4 posters match in other families or sizes, or at other prices." in page(client, "q=bauhaus&min=900")
+    assert "4 posters match in other families or sizes, or at other prices." in page(
+        client, "q=bauhaus&min=900"
+    )
 
 
 @pytest.mark.parametrize(
