@@ -15,11 +15,16 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class LineName:
-    """What emails call what was ordered: its `title`, and `details` that tell it from others of that title, such as
-    its size, in the active language."""
+    """What customers read of what was ordered: its `title`, and `details` that tell it from others of that title, such
+    as its size, in the active language."""
 
     title: str
     details: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Title and details on one line: "Tidal Lines · 60 × 80 cm · Open edition"."""
+        return " · ".join(part for part in (self.title, self.details) if part)
 
 
 @dataclass(frozen=True, kw_only=True)

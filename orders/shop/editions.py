@@ -9,6 +9,8 @@ from babel import Locale
 from babel.lists import format_list
 from django.utils.translation import ngettext
 
+from orders.business import LineName
+
 LARGEST_EDITION = 9_999
 MOST_NUMBERS = 999
 """Of one line of an order."""
@@ -49,11 +51,19 @@ def numbers_in_words(edition: EditionNumbers, *, locale: Locale) -> str:
 
 
 def numbered_lines(
-    lines: Iterable[NumberedLine], editions: Mapping[str, EditionNumbers], *, locale: Locale
-) -> Sequence[tuple[str, str]]:
-    """The title of each numbered line of an order, and its numbers in words."""
+    lines: Iterable[NumberedLine],
+    editions: Mapping[str, EditionNumbers],
+    *,
+    names: Mapping[str, LineName],
+    locale: Locale,
+) -> Sequence[tuple[LineName, str]]:
+    """The name of each numbered line of an order, and its numbers in words. `names` are by SKU; a line without a name
+    has its own title."""
     return [
-        (line.title, numbers_in_words(editions[line.sku], locale=locale))
+        (
+            names.get(line.sku) or LineName(title=line.title),
+            numbers_in_words(editions[line.sku], locale=locale),
+        )
         for line in lines
         if line.sku in editions
     ]

@@ -189,12 +189,13 @@ def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, s
 
 
 def _numbers(data: Json, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
-    """The numbers of the prints, each with the title of its line."""
+    """The numbers of the prints, each with the name of its line."""
     locale, numbers = reader_locale(), enclosures.numbers
     return [
-        (one_line(line["title"]), numbers_in_words(numbers[line["sku"]], locale=locale))
+        (one_line(name.whole), numbers_in_words(numbers[line["sku"]], locale=locale))
         for line in data["lines"]
         if line["sku"] in numbers
+        for name in [enclosures.names.get(line["sku"]) or LineName(title=line["title"])]
     ]
 
 

@@ -42,6 +42,7 @@ def receipt(*, name: str = "Ada", country: str = "GB", titles: Sequence[str] = (
         shop_name="Lithos",
         help_address="hello@shop.example",
         is_demonstration=False,
+        names={},
         locale=reader_locale(),
     )
 
@@ -153,6 +154,7 @@ def test_a_demonstration_says_that_no_money_has_moved() -> None:
         shop_name="Lithos",
         help_address="",
         is_demonstration=True,
+        names={},
         locale=Locale("en"),
     )
     assert words in shown.small_print

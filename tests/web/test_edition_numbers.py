@@ -2,6 +2,8 @@
 given them."""
 
 import re
+from email import message_from_bytes
+from email.policy import default
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from django.test import Client
 from orders.models import Order, OrderLine, OrderProcess, StepState
 from orders.shop.enclosing import look_up
 from orders.shop.letters import compose_confirmation, read_sender
+from orders.shop.models import Edition, Product
 from tests.agents.calls import forward
 from tests.support.factories import ago
 from tests.support.finished_orders import archive
@@ -50,6 +53,33 @@ def test_the_page_and_its_live_updates_have_the_numbers(client: Client, part: st
     assert f"Atlas, signed {NUMBERS}" in text
 
 
+@pytest.fixture
+def atlas() -> None:
+    """The numbered print in the catalogue."""
+    poster = Product.objects.create(sku="atlas", title="Atlas", size="30x40", price=50)
+    Product.objects.create(
+        sku="atlas-signed",
+        variant_of=poster,
+        size="60x80",
+        edition=Edition.SIGNED,
+        title="Atlas, signed",
+        price=100,
+    )
+
+
+@pytest.mark.usefixtures("atlas")
+def test_the_print_is_named_in_the_readers_language(client: Client) -> None:
+    page = guest_page(numbered_order(done("reserve-stock")))
+    text = text_of(client.get(page, headers={"Accept-Language": "hu"}).content.decode())
+    assert "Atlas · 60 × 80 cm · Szignált és számozott Sorszám: 12 és 13 (100 példányból)" in text
+
+
+@pytest.mark.usefixtures("atlas")
+def test_the_confirmation_names_the_print_as_the_pages_do() -> None:
+    order = numbered_order(done(*STEPS[:-1]))
+    assert f"Atlas · 60 × 80 cm · Signed and numbered: {NUMBERS}" in confirmation(order)
+
+
 @pytest.mark.parametrize("state", ["running", "compensated"])
 def test_there_are_no_numbers_before_the_reservation_and_after_its_release(
     client: Client, state: str
@@ -70,7 +100,8 @@ def confirmation(order: OrderProcess, **changes: Any) -> str:
     email = compose_confirmation(
         request, sender=read_sender("Shop <orders@shop.example>"), enclosures=look_up(request)
     )
-    return re.sub(r"=\n", "", email.content.decode())
+    message: Any = message_from_bytes(email.content, policy=default)
+    return str(message.get_body(("plain",)).get_content())
 
 
 def test_the_confirmation_has_the_numbers(client: Client) -> None:

@@ -46,8 +46,8 @@ def test_what_was_paid_is_on_the_receipt(client: Client) -> None:
     order = paid_order()
     text = text_of(client, f"{guest_page(order)}receipt.pdf")
     assert "Paid\nNovember 21, 2026\n" in text
-    assert "Tidal Lines\n2\n€39.00\n€78.00\nTotal paid\n€78.00\n" in text
-    assert "Ships to\nAda\nLane 1\n2611 Delft\nNetherlands\n" in text
+    assert "Tidal Lines · Open edition\n2\n€39.00\n€78.00\nTotal paid\n€78.00\n" in text
+    assert "Ships to\nAda\nLane 1\n2611 AB Delft\nNetherlands\n" in text
     assert "efund" not in text
 
 

@@ -81,9 +81,11 @@ def test_a_misspelt_word_leads_to_the_nearest_and_shows_its_posters(client: Clie
 def test_a_search_that_only_another_family_or_price_answers_says_so(client: Client) -> None:
     shown = page(client, "q=tidal&family=sun")
     assert "Nothing here matches “tidal”" in shown
-    assert "1 poster matches in another family or at another price." in shown
+    assert "1 poster matches in another family or size, or at another price." in shown
     assert '<a href="/?q=tidal">Search all posters</a>' in shown
-    assert "4 posters match in other families or at other prices." in page(client, "q=bauhaus&min=900")
+    assert "4 posters match in other families or sizes, or at other prices." in page(
+        client, "q=bauhaus&min=900"
+    )
 
 
 @pytest.mark.parametrize(

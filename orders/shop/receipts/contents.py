@@ -3,7 +3,7 @@
 It says only what is known to have happened. An order of which no money is known to have been taken has no receipt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from babel import Locale
 from babel.dates import format_date
 from django.utils.translation import gettext as _
 
-from orders.business import SumRow
+from orders.business import LineName, SumRow
 from orders.business.words import Charge
 from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerOrder
@@ -113,9 +113,11 @@ def receipt_of(
     shop_name: str,
     help_address: str,
     is_demonstration: bool,
+    names: Mapping[str, LineName],
     locale: Locale,
 ) -> Receipt:
-    """The receipt of an order that has one."""
+    """The receipt of an order that has one. `names` are those of its lines, by SKU; a line without a name has its own
+    title."""
     order, total = tracked.order, tracked.order.total
     assert total is not None, "an order that was paid has a total"
     paid_at = charged_at(order, tracked.occurrences)
@@ -141,7 +143,15 @@ def receipt_of(
             line for _label, text in FulfilOrder.email_facts(tracked.data) for line in text.splitlines()
         ],
         facts=facts,
-        lines=[_line(line.title, line.quantity, line.unit_price, locale) for line in order.lines],
+        lines=[
+            _line(
+                names[line.sku].whole if line.sku in names else line.title,
+                line.quantity,
+                line.unit_price,
+                locale,
+            )
+            for line in order.lines
+        ],
         between=[_sum_row(row, locale) for row in rows if not row.is_included],
         total=money(total, locale=locale),
         included=[_sum_row(row, locale) for row in rows if row.is_included],

@@ -7,7 +7,9 @@ from django.views.decorators.http import require_safe
 
 from orders.fields.locales import reader_locale
 from orders.order_page.visits import Visit, of_an_order
+from orders.shop import catalogue
 from orders.shop.owner import present_owner
+from orders.shop.pictures import line_names
 from orders.shop.receipts.contents import has_receipt, receipt_of
 from orders.shop.receipts.typesetting import typeset
 from orders.vocabulary import Goal, ProcessState
@@ -28,6 +30,7 @@ def show_receipt(request: HttpRequest, visit: Visit) -> HttpResponse:
         shop_name=settings.CONFIG.shop_name,
         help_address=settings.CONFIG.help_address,
         is_demonstration=settings.IS_DEMONSTRATION,
+        names=line_names(catalogue.line_products(line.sku for line in order.lines)),
         locale=reader_locale(),
     )
     name = f'attachment; filename="receipt-{order.number}.pdf"'

@@ -12,7 +12,7 @@
 {% delivery_terms as terms %}               what delivery costs and how long it takes, by country; empty if it is free
 {{ offer|stock_words }}                     "Only 3 left"; empty if nothing is said
 {{ 3|only_left }}                           "Only 3 left"
-{% edition_numbers tracked as numbers %}    pairs: the title of each numbered line, and "No. 12 of 100"; empty before
+{% edition_numbers tracked as numbers %}    pairs: the name of each numbered line, and "No. 12 of 100"; empty before
                                             the warehouse has given the numbers
 {% payment_methods as methods %}            pairs: each token, and how to pay with it
 """
@@ -28,6 +28,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
+from orders.business import LineName
 from orders.fields import countries
 from orders.fields.address_rules import address_lines
 from orders.fields.locales import reader_locale
@@ -43,6 +44,7 @@ from orders.shop.editions import is_numbered, numbered_lines, numbers_of
 from orders.shop.estimates import estimate
 from orders.shop.fulfilment import RESERVATION
 from orders.shop.offers import Offer
+from orders.shop.pictures import line_names
 from orders.shop.receipts import contents
 from orders.shop.storefront.checkout_form import METHODS
 from orders.shop.storefront.terms import TermsRow, terms_rows
@@ -120,12 +122,13 @@ def delivery_terms() -> Sequence[TermsRow]:
 
 
 @register.simple_tag
-def edition_numbers(tracked: TrackedOrder) -> Sequence[tuple[str, str]]:
+def edition_numbers(tracked: TrackedOrder) -> Sequence[tuple[LineName, str]]:
     """The numbers of an order's prints, once the warehouse has given them. No statement for an order without any."""
     if not is_numbered(tracked.data):
         return []
     numbers = numbers_of(tracked_orders.result_of(tracked.order, RESERVATION))
-    return numbered_lines(tracked.order.lines, numbers, locale=reader_locale())
+    names = line_names(catalogue.line_products(numbers))
+    return numbered_lines(tracked.order.lines, numbers, names=names, locale=reader_locale())
 
 
 @register.filter
