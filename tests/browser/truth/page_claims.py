@@ -47,6 +47,11 @@ def short(k: Known) -> bool:
     return k.happened("step_declined", "reserve-stock") and k.left("reserve") <= 0
 
 
+def on_course(k: Known) -> bool:
+    """Whether nothing has held the order up for good: it is neither cancelled, declined nor in Error, and not late."""
+    return not k.is_cancelled and not k.waits_for_customer and not k.happened("error") and not k.surely_late
+
+
 def charged_once(k: Known) -> bool:
     """What was not charged twice: at most what was reserved for it."""
     return k.charged <= k.total("authorise") - k.total("void")
@@ -257,6 +262,11 @@ MONEY: Mapping[str, Holds] = {
     ),
 }
 
+DELIVERY: Mapping[str, Holds] = {
+    "Should arrive %(days)s": on_course,
+    "Receipt (PDF)": lambda k: k.count("capture") > 0,
+}
+
 REASONS: Mapping[str, Holds] = {
     "You cancelled it.": lambda k: k.is_cancelled,
     "We cancelled it.": lambda k: k.is_cancelled,
@@ -301,6 +311,7 @@ PAGE_CLAIMS: Mapping[str, Holds] = {
     **OUTAGES,
     **REFUSALS,
     **MONEY,
+    **DELIVERY,
     **REASONS,
     **ACTS,
 }
