@@ -119,7 +119,7 @@ def _too_many(line: CustomerLine, stock: int) -> str:
 
 
 def _shortage(line: CustomerLine, stock: int) -> str:
-    return shortage(title=line.title, left=stock, ordered=line.quantity)
+    return shortage(title=line.title, stock=stock, ordered=line.quantity)
 
 
 def _input(part: Field, value: str | int) -> forms.Field:

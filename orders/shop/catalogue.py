@@ -191,10 +191,10 @@ def sizes() -> Sequence[str]:
     """The sizes that posters are sold in, such as "30x40", from the smallest."""
     of_posters = Q(variant_of=None) | Q(variant_of__is_listed=True)
     offers = Product.objects.filter(of_posters, is_listed=True).order_by()
-    known = {
+    sides = {
         text: size for text in offers.values_list("size", flat=True).distinct() if (size := read_size(text))
     }
-    return sorted(known, key=lambda text: (math.prod(known[text]), text))
+    return sorted(sides, key=lambda text: (math.prod(sides[text]), text))
 
 
 def poster(sku: str) -> PosterView | None:

@@ -39,10 +39,7 @@ class Offer:
     @property
     def size_name(self) -> str:
         """Its size in the active language: "30 × 40 cm"; empty if it is not known."""
-        if self.size is None:
-            return ""
-        width, height = self.size
-        return _("%(width)s × %(height)s cm") % {"width": width, "height": height}
+        return size_name(self.size)
 
     @property
     def format_name(self) -> str:
@@ -75,3 +72,11 @@ def read_size(text: str) -> tuple[int, int] | None:
     width, _x, height = text.partition("x")
     sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
     return (sides[0], sides[1]) if len(sides) == 2 else None
+
+
+def size_name(size: tuple[int, int] | None) -> str:
+    """A size in the active language: "30 × 40 cm"; empty if it is not known."""
+    if size is None:
+        return ""
+    width, height = size
+    return _("%(width)s × %(height)s cm") % {"width": width, "height": height}

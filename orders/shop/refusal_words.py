@@ -16,7 +16,7 @@ def explain_shortage(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) ->
     """Says of which posters there are not enough, and how many there are. The detail may be anything."""
     stock = count_left(detail)
     return [
-        shortage(title=line.title, left=stock[line.sku], ordered=line.quantity)
+        shortage(title=line.title, stock=stock[line.sku], ordered=line.quantity)
         for line in lines
         if line.quantity > stock.get(line.sku, line.quantity)
     ]

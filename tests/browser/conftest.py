@@ -95,8 +95,8 @@ def hurried_shop(
 @pytest.fixture
 def customer(hurried_shop: HurriedShop, browser: Browser) -> Iterator[NewCustomer]:
     """Opens the page of another customer, which is recorded. There are no faults before and after the test."""
-    with customers(hurried_shop, browser) as one:
-        yield one
+    with customers(hurried_shop, browser) as visitors:
+        yield visitors
     hurried_shop.lift()
 
 

@@ -99,16 +99,16 @@ def test_a_database_without_a_connection_left_is_not_taken_for_one_that_is_down(
 ) -> None:
     """Whoever has a connection goes on: the waits of the API and the streams of pages are not ended."""
     crowd.take_all()
-    asked: list[str] = []
+    signs: list[str] = []
 
     def ask() -> None:
         ask_the_database()
-        asked.append("it lives")
+        signs.append("it lives")
 
     circuit = DatabaseCircuit(ask)
     circuit.suspect()
-    until(lambda: bool(asked) or circuit.is_open, what="a sign of life")
-    assert (asked, circuit.is_open) == (["it lives"], False)
+    until(lambda: bool(signs) or circuit.is_open, what="a sign of life")
+    assert (signs, circuit.is_open) == (["it lives"], False)
     crowd.release()
     database.crash()
     with pytest.raises(psycopg.OperationalError):

@@ -33,8 +33,8 @@ DECLINES = (
     Mutant(
         name="another-total-than-she-agreed-to-is-taken",
         path="orders/services/corrections.py",
-        old="agreed is not None and edit.profiles[1].value != agreed",
-        new="False",
+        old="return None if after == agreed else TotalChangedError",
+        new="return None if after else TotalChangedError",
         test=f"{CORRECTIONS}::test_she_sees_the_new_total_before_and_another_one_is_refused",
     ),
     Mutant(

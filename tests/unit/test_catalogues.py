@@ -103,7 +103,7 @@ def test_numbers_have_the_plural_of_their_language_also_in_sentences_of_django(
     needs = "Ensure this value has at least %(limit_value)d character (it has %(show_value)d)."
     need = needs.replace("character", "characters")
     with override(language):
-        said = [ngettext("%(total)s poster", "%(total)s posters", n) % {"total": n} for n in (0, 1, 3)]
+        sentences = [ngettext("%(total)s poster", "%(total)s posters", n) % {"total": n} for n in (0, 1, 3)]
         of_django = {ngettext(needs, need, n) for n in (1, 3)}
-    assert said == posters
+    assert sentences == posters
     assert (of_django <= {needs, need}) == (language == "en")

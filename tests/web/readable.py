@@ -90,7 +90,7 @@ def unmarked(html: str, *, data: Collection[str]) -> Iterator[str]:
     longest_first = sorted(data, key=len, reverse=True)
     for text in reader.unmarked:
         rest = ORDER_NUMBER.sub(" ", text)
-        for known in longest_first:
-            rest = rest.replace(known, " ")
+        for phrase in longest_first:
+            rest = rest.replace(phrase, " ")
         if any(char.isalpha() for char in rest):
             yield text

@@ -146,8 +146,8 @@ def test_every_sentence_in_an_email_is_translated(name: str, data: set[str], set
 def test_every_sentence_in_the_shops_own_emails_is_translated(
     compose: Callable[..., OrderEmail], results: dict[str, Json], data: set[str]
 ) -> None:
-    asked = request(language=MARKED, ship_to=LONDON, results=results)
-    email = as_received(compose(asked, sender=SENDER, enclosures=ENCLOSURES))
+    step = request(language=MARKED, ship_to=LONDON, results=results)
+    email = as_received(compose(step, sender=SENDER, enclosures=ENCLOSURES))
     assert unmarked_in(email, data | {SENDER.name, "Első nap"}) == []
 
 

@@ -20,7 +20,7 @@ from orders.access.public_urls import public_url
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop import nearest, posters
 from orders.shop.catalogue import PosterView
-from orders.shop.offers import Offer, read_size
+from orders.shop.offers import Offer, read_size, size_name
 from orders.shop.storefront import cart, catalogue_query, linked_data
 
 NEAREST = 8
@@ -62,8 +62,8 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
         "families": families,
         "family_name": catalogue_query.FAMILY_NAMES.get(query["family"], ""),
         "everything": sum(shelf.families.values()),
-        "sizes": [(size, read_size(size)) for size in sizes],
-        "chosen_size": read_size(query["size"]),
+        "sizes": [(size, size_name(read_size(size))) for size in sizes],
+        "chosen_size": size_name(read_size(query["size"])),
         "sorts": catalogue_query.SORTS.items(),
         "page_numbers": list(pages.get_elided_page_range(shelf.page, on_each_side=1, on_ends=1)),
         "shows_hero": is_opening,

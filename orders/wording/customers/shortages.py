@@ -3,13 +3,13 @@
 from django.utils.translation import gettext, ngettext
 
 
-def shortage(*, title: str, left: int, ordered: int) -> str:
+def shortage(*, title: str, stock: int, ordered: int) -> str:
     """Says how many are left, and how many were ordered."""
-    if not left:
+    if not stock:
         return gettext("“{title}” has sold out.").format(title=title)
     words = ngettext(
         "Only {left} of “{title}” is left, and you ordered {ordered}.",
         "Only {left} of “{title}” are left, and you ordered {ordered}.",
-        left,
+        stock,
     )
-    return words.format(left=left, title=title, ordered=ordered)
+    return words.format(left=stock, title=title, ordered=ordered)
