@@ -146,7 +146,7 @@ class Known:
     @property
     def surely_late(self) -> bool:
         """The same, for so long that every page must say so."""
-        return self._time_taken() > self.story.promise + LAG and not self.happened("processed")
+        return self._time_taken() > self.story.promise + LAG
 
     def _time_taken(self) -> float:
         begun = [event.at for event in self._events() if event.kind in ANSWERS]

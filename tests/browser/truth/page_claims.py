@@ -47,9 +47,10 @@ def short(k: Known) -> bool:
     return k.happened("step_declined", "reserve-stock") and k.left("reserve") <= 0
 
 
-def on_course(k: Known) -> bool:
-    """Whether nothing has held the order up for good: it is neither cancelled, declined nor in Error, and not late."""
-    return not k.is_cancelled and not k.waits_for_customer and not k.happened("error") and not k.surely_late
+def may_arrive(k: Known) -> bool:
+    """Whether nothing stops a parcel: it is not cancelled, and is sent or neither declined, in Error nor late."""
+    is_held_up = k.waits_for_customer or k.happened("error") or k.surely_late
+    return not k.is_cancelled and (sent(k) or not is_held_up)
 
 
 def charged_once(k: Known) -> bool:
@@ -263,7 +264,7 @@ MONEY: Mapping[str, Holds] = {
 }
 
 DELIVERY: Mapping[str, Holds] = {
-    "Should arrive %(days)s": on_course,
+    "Should arrive %(days)s": may_arrive,
     "Receipt (PDF)": lambda k: k.count("capture") > 0,
 }
 
