@@ -79,11 +79,13 @@ class Customer:
         self.page.get_by_role("button", name="Pay this way").click()
         self.page.locator("#headline").wait_for()
 
-    def send_to(self, country: str) -> None:
-        """Gives an address in another country."""
+    def send_to(self, country: str, postal_code: str) -> None:
+        """Gives an address in another country, to which delivery costs something else, and agrees to the new total."""
         self.page.get_by_role("link", name="Give another address").click()
         self.page.get_by_label("Country").select_option(country)
+        self.page.locator("[name=postal_code]").fill(postal_code)
         self.page.get_by_role("button", name="Send it to this address").click()
+        self.page.get_by_role("button", name="Change it to").click()
         self.page.wait_for_url(ORDER_PAGE)
 
     def order_fewer(self, quantity: int) -> None:
