@@ -58,9 +58,9 @@ def test_of_a_country_that_is_not_served(hurried_shop: HurriedShop, customer: Ne
     for one in (mover, canceller):
         one.wait_for_headline(UNSERVED)
     canceller.cancel()
-    mover.send_to("IE")
+    mover.send_to("IE", "D02 AF30")
     mover.wait_for_headline(UNSERVED)
-    mover.send_to("FR")
+    mover.send_to("FR", "75001")
     ends(mover, "processed")
     ends(canceller, "compensated")
 

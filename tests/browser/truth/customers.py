@@ -10,7 +10,7 @@ from uuid import UUID
 from playwright.sync_api import Browser, Page
 
 from orders.access.guest_links import read_token
-from tests.browser.buying import ADDRESS
+from tests.browser.buying import ADDRESS, choose_country
 from tests.browser.complaints import quiet_context
 from tests.browser.truth.facts import Story
 from tests.browser.truth.moments import Recorder
@@ -57,7 +57,7 @@ class Customer:
         page.goto("/checkout/")
         for label, text in ADDRESS.items():
             page.get_by_label(label, exact=True).fill(text)
-        page.get_by_label("Country").select_option("GB")
+        choose_country(page, "GB")
         page.locator(f"[value={method}]").check()
         self.told = Story(placed=time.time(), cards=[(0.0, method)], lines={POSTER: quantity})
         page.get_by_role("button", name="Place order").click()
@@ -79,11 +79,13 @@ class Customer:
         self.page.get_by_role("button", name="Pay this way").click()
         self.page.locator("#headline").wait_for()
 
-    def send_to(self, country: str) -> None:
-        """Gives an address in another country."""
+    def send_to(self, country: str, postal_code: str) -> None:
+        """Gives an address in another country, to which delivery costs something else, and agrees to the new total."""
         self.page.get_by_role("link", name="Give another address").click()
         self.page.get_by_label("Country").select_option(country)
+        self.page.locator("[name=postal_code]").fill(postal_code)
         self.page.get_by_role("button", name="Send it to this address").click()
+        self.page.get_by_role("button", name="Change it to").click()
         self.page.wait_for_url(ORDER_PAGE)
 
     def order_fewer(self, quantity: int) -> None:

@@ -26,6 +26,8 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     "your bank may take up to 10 days to show it. There’s nothing you need to do.": (
         lambda k: k.charged == 0 and k.held == 0
     ),
+    "Should arrive": sent,
+    "Receipt": lambda k: k.count("capture") > 0,
     "Your order is taking longer than we promised": lambda k: k.is_late and not k.happened("processed"),
     "We’ll wait for you until {moment}. After that we’ll cancel the order.": lambda k: k.waits_for_customer,
 }
@@ -60,6 +62,7 @@ MEANS_NOTHING = frozenset(
         "Placed",
         "Promised by",
         "Email",
+        "Gift note",
         "Ships to",
         "Tracking number",
         "Go to your order",

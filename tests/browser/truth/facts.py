@@ -141,8 +141,16 @@ class Known:
     @property
     def is_late(self) -> bool:
         """Whether more time has passed than was promised, since the customer last changed something."""
+        return self._time_taken() > self.story.promise - LAG
+
+    @property
+    def surely_late(self) -> bool:
+        """The same, for so long that every page must say so."""
+        return self._time_taken() > self.story.promise + LAG
+
+    def _time_taken(self) -> float:
         begun = [event.at for event in self._events() if event.kind in ANSWERS]
-        return self.at - max([self.story.placed, *begun]) > self.story.promise - LAG
+        return self.at - max([self.story.placed, *begun])
 
     @property
     def card(self) -> str:

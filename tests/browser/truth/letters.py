@@ -35,7 +35,9 @@ def _words(body: str) -> Iterator[Words]:
                 yield Words(text=value.strip(), where="total")
             elif line.startswith("  "):  # a line of the order, or the rest of an address
                 continue
-            elif re.match(r"(Order number|Ships to|Tracking number|Delivery|Email)$", label):
+            elif re.match(
+                r"(Order number|Ships to|Tracking number|Should arrive|Receipt|Delivery|Email)$", label
+            ):
                 yield Words(text=label, where="mail label")
             else:
                 yield Words(text=line.strip().removesuffix(":"), where="mail")

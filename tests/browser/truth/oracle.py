@@ -110,9 +110,10 @@ def _split(plain: str) -> Iterator[tuple[str, ...]]:
 
 
 def _is_total(k: Known) -> bool:
-    """Whether the total is what was last reserved for the order, if anything was."""
-    amounts = [e.amount for e in k.story.effects if e.operation == "authorise" and e.at <= k.at]
-    return not amounts or amounts[-1] == k.amount or k.waits_for_customer
+    """Whether the total is what was last reserved for the order, if anything was since it was corrected."""
+    corrected = max([e.at for e in k.story.events if e.kind == "corrected" and e.at <= k.at], default=0.0)
+    reserved = [e.amount for e in k.story.effects if e.operation == "authorise" and corrected < e.at <= k.at]
+    return not reserved or reserved[-1] == k.amount or k.waits_for_customer
 
 
 def _times_run_backwards(moment: Moment) -> Iterator[str]:

@@ -47,6 +47,12 @@ def short(k: Known) -> bool:
     return k.happened("step_declined", "reserve-stock") and k.left("reserve") <= 0
 
 
+def may_arrive(k: Known) -> bool:
+    """Whether nothing stops a parcel: it is not cancelled, and is sent or neither declined, in Error nor late."""
+    is_held_up = k.waits_for_customer or k.happened("error") or k.surely_late
+    return not k.is_cancelled and (sent(k) or not is_held_up)
+
+
 def charged_once(k: Known) -> bool:
     """What was not charged twice: at most what was reserved for it."""
     return k.charged <= k.total("authorise") - k.total("void")
@@ -257,6 +263,11 @@ MONEY: Mapping[str, Holds] = {
     ),
 }
 
+DELIVERY: Mapping[str, Holds] = {
+    "Should arrive %(days)s": may_arrive,
+    "Receipt (PDF)": lambda k: k.count("capture") > 0,
+}
+
 REASONS: Mapping[str, Holds] = {
     "You cancelled it.": lambda k: k.is_cancelled,
     "We cancelled it.": lambda k: k.is_cancelled,
@@ -301,6 +312,7 @@ PAGE_CLAIMS: Mapping[str, Holds] = {
     **OUTAGES,
     **REFUSALS,
     **MONEY,
+    **DELIVERY,
     **REASONS,
     **ACTS,
 }
