@@ -57,9 +57,9 @@ def fill_checkout(page: Page, method: str = "card_ok") -> None:
 def choose_country(page: Page, country: str) -> None:
     """Chooses a country, and waits until the checkout says what the order then comes to."""
     page.get_by_label("Country").select_option(country)
-    update = page.get_by_role("button", name="Update the total")  # there is one without scripts alone
-    if update.is_visible():
-        update.click()
+    button = page.get_by_role("button", name="Update the total")  # there is one without scripts alone
+    if button.is_visible():
+        button.click()
     wait_for_sum(page, country)
 
 

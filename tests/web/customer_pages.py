@@ -56,7 +56,7 @@ def numbered() -> OrderProcess:
         "gift_note": GIFT_NOTE,
     }
     numbers = {"tidal-lines": [12, 14, 15, 16], "first-sun": [3]}
-    editions = [{"sku": sku, "numbers": given, "of": 100} for sku, given in numbers.items()]
+    editions = [{"sku": sku, "numbers": prints, "of": 100} for sku, prints in numbers.items()]
     steps = done(*STEPS)
     steps["reserve-stock"]["result"] = {"reservation": "rsv_1", "editions": editions}
     return a_placed_order(steps, data=data, process_state="processed", finished_at=timezone.now())
@@ -154,8 +154,8 @@ def _buying(visitor: _Visitor) -> Iterator[Shown]:
     yield visitor.post("cart, too many", "/cart/change/", {"sku": "first-sun", "quantity": "100"})
     yield visitor.post("cart, gone", "/cart/add/", {"sku": "nothing", "quantity": "1"})
     yield visitor.get("checkout", "/checkout/")
-    chosen = {"update": "1", "country": "DE", "gift_note": GIFT_NOTE}
-    yield visitor.post("checkout, a country", "/checkout/", chosen)
+    choice = {"update": "1", "country": "DE", "gift_note": GIFT_NOTE}
+    yield visitor.post("checkout, a country", "/checkout/", choice)
     yield visitor.post("checkout, a state", "/checkout/", {"update": "1", "country": "US", "state": "OR"})
     mistakes = {"email": "ada@", "payment_method": "shells", "country": "US", "gift_note": "www.example.com"}
     yield visitor.post("checkout, mistakes", "/checkout/", mistakes)
@@ -164,17 +164,17 @@ def _buying(visitor: _Visitor) -> Iterator[Shown]:
 
 def _running_out(visitor: _Visitor) -> Iterator[Shown]:
     """A poster while its prints run out, and the cart of someone who wants more than are left."""
-    small, large = "polar-noon", "polar-noon-60x80-signed"
-    visitor.client.post("/cart/add/", {"sku": large, "quantity": "3"})
-    save_stock({small: 0, large: 2})
-    yield visitor.get("poster, few left", f"/posters/{small}/")
+    poster, edition = "polar-noon", "polar-noon-60x80-signed"
+    visitor.client.post("/cart/add/", {"sku": edition, "quantity": "3"})
+    save_stock({poster: 0, edition: 2})
+    yield visitor.get("poster, few left", f"/posters/{poster}/")
     yield visitor.get("cart, few left", "/cart/")
     yield visitor.post("checkout, few left", "/checkout/", {"email": "ada@"})
-    save_stock(dict.fromkeys(Product.objects.filter(sku__startswith=small).values_list("sku", flat=True), 0))
-    yield visitor.get("poster, sold out", f"/posters/{small}/")
+    save_stock(dict.fromkeys(Product.objects.filter(sku__startswith=poster).values_list("sku", flat=True), 0))
+    yield visitor.get("poster, sold out", f"/posters/{poster}/")
     yield visitor.get("catalogue, sold out", "/?q=polar")
     yield visitor.get("cart, sold out", "/cart/")
-    visitor.client.post("/cart/remove/", {"sku": large})
+    visitor.client.post("/cart/remove/", {"sku": edition})
 
 
 def _entering(visitor: _Visitor) -> Iterator[Shown]:
