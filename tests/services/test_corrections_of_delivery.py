@@ -89,7 +89,7 @@ def test_she_sees_the_new_total_and_what_it_is_made_of_before() -> None:
     assert correction is not None
     assert (correction.before, correction.after) == (Money(amount=TOTAL + 490, currency="EUR"), TO_LONDON)
     assert [(row.label, row.amount.amount) for row in correction.rows] == [
-        ("Delivery to United Kingdom", 990),
+        ("Delivery to the United Kingdom", 990),
         ("Includes 20% VAT", BRITISH["tax"]["amount"]),
     ]
     assert everything(order) == before
