@@ -11,6 +11,42 @@ NOT_COUNTRIES = frozenset(
     {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
 )
 """Two-letter codes in CLDR that are not countries in ISO 3166."""
+WITH_ARTICLE = frozenset(
+    {
+        "AE",
+        "AX",
+        "BQ",
+        "BS",
+        "CC",
+        "CF",
+        "CK",
+        "DO",
+        "FK",
+        "FO",
+        "GB",
+        "GM",
+        "HM",
+        "IM",
+        "IO",
+        "KM",
+        "KY",
+        "MH",
+        "MP",
+        "MV",
+        "NL",
+        "PH",
+        "PS",
+        "SB",
+        "SC",
+        "TC",
+        "TF",
+        "UM",
+        "US",
+        "VG",
+        "VI",
+    }
+)
+"""Countries that English puts "the" before in a sentence."""
 
 
 def choices() -> list[tuple[str, str]]:
@@ -21,6 +57,12 @@ def choices() -> list[tuple[str, str]]:
 def name(code: str) -> str:
     """A country's name; its code if the name is unknown."""
     return dict(_named(str(reader_locale()))).get(code, code)
+
+
+def name_in_sentence(code: str) -> str:
+    """A country's name as it stands after "to": "the Netherlands", in English."""
+    has_article = code in WITH_ARTICLE and reader_locale().language == "en"
+    return f"the {name(code)}" if has_article else name(code)
 
 
 @lru_cache(maxsize=16)

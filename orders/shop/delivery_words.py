@@ -35,7 +35,7 @@ def rows(delivery: Delivery | None, tax: Tax | None, *, currency: str, country: 
     """The rows of a delivery to a country, and of the tax in the total."""
     both: list[SumRow] = []
     if delivery:
-        label = _("Delivery to {country}").format(country=countries.name(country))
+        label = _("Delivery to {country}").format(country=countries.name_in_sentence(country))
         amount = Money(amount=delivery.price, currency=currency)
         both.append(SumRow(label=label, amount=amount, is_included=False))
     if tax:

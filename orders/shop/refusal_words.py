@@ -46,7 +46,9 @@ def explain_country(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) -> 
     code = detail.get("country")
     if not isinstance(code, str):
         return []
-    return [gettext("Our carrier doesn’t deliver to {country}.").format(country=countries.name(code))]
+    return [
+        gettext("Our carrier doesn’t deliver to {country}.").format(country=countries.name_in_sentence(code))
+    ]
 
 
 REFUSALS: Mapping[str, RefusalWords] = {

@@ -40,7 +40,7 @@ def test_the_total_follows_the_country_and_is_what_the_page_and_the_email_say(
     expect(page.locator("[aria-live=polite][data-sum]")).to_contain_text(re.compile("Should arrive \\w+, "))
     _prints, delivery, to_pay, tax = sums(page)
     total = to_pay.removeprefix("To pay ")
-    assert delivery == "Delivery to Netherlands €4.90"
+    assert delivery == "Delivery to the Netherlands €4.90"
     assert tax.startswith("Includes 21% VAT €")
     expect(button).to_have_text(f"Place order for {total}")
     button.click()

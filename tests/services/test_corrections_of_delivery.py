@@ -89,7 +89,7 @@ def test_she_sees_the_new_total_and_what_it_is_made_of_before() -> None:
     assert correction is not None
     assert (correction.before, correction.after) == (Money(amount=TOTAL + 490, currency="EUR"), TO_LONDON)
     assert [(row.label, row.amount.amount) for row in correction.rows] == [
-        ("Delivery to United Kingdom", 990),
+        ("Delivery to the United Kingdom", 990),
         ("Includes 20% VAT", BRITISH["tax"]["amount"]),
     ]
     assert everything(order) == before
@@ -126,7 +126,7 @@ def test_within_the_country_the_terms_of_the_order_stay_though_others_are_in_for
 def test_a_country_without_tax_leaves_none_in_the_order() -> None:
     order = dutch_order()
     total = Money(amount=TOTAL + 1590, currency="EUR")
-    moved(order, agreed=total, ship_to={**LONDON, "country": "US"})
+    moved(order, agreed=total, ship_to={**LONDON, "state": "CA", "postal_code": "95014", "country": "US"})
     assert sums_of(Order.objects.get().data) == {
         "delivery": {"price": 1590, "fewest_days": 5, "most_days": 9},
         "total": total.amount,
@@ -137,7 +137,7 @@ def test_a_country_that_is_not_served_is_no_correction() -> None:
     order = dutch_order()
     before = everything(order)
     with pytest.raises(BadOrderError) as refused:
-        moved(order, agreed=None, ship_to={**LONDON, "country": "IS"})
+        moved(order, agreed=None, ship_to={**LONDON, "postal_code": "101", "country": "IS"})
     assert refused.value.where == "ship_to.country"
     assert everything(order) == before
 

@@ -29,7 +29,7 @@ DATA = {
     "tax": {"rate": 2000, "amount": 1465},
     "total": 8_790,
 }
-ROWS = "Delivery to United Kingdom €9.90 Total €87.90 Includes 20% VAT €14.65"
+ROWS = "Delivery to the United Kingdom €9.90 Total €87.90 Includes 20% VAT €14.65"
 
 
 @pytest.fixture
@@ -85,13 +85,13 @@ def test_an_email_about_it_has_the_same_rows(box: Mailbox) -> None:
     queue.post(kind=MessageKind.ORDER_LINK, recipient=EMAIL, order_id=order.pk, arguments=arguments)
     (email,) = box.deliver()
     text = re.sub(r"\s+", " ", text_of(email))
-    assert "Delivery to United Kingdom: €9.90 Total: €87.90 Includes 20% VAT: €14.65" in text
+    assert "Delivery to the United Kingdom: €9.90 Total: €87.90 Includes 20% VAT: €14.65" in text
 
 
 def test_the_console_says_what_the_total_is_made_of(desk: Callable[[str], Client]) -> None:
     order = delivered()
     page = words(desk("viewer").get(f"/console/orders/{order.pk}/"))
-    assert "€87.90 · Delivery to United Kingdom €9.90 · Includes 20% VAT €14.65" in page
+    assert "€87.90 · Delivery to the United Kingdom €9.90 · Includes 20% VAT €14.65" in page
 
 
 def test_another_country_is_agreed_to_with_what_its_delivery_costs(client: Client) -> None:
@@ -103,7 +103,7 @@ def test_another_country_is_agreed_to_with_what_its_delivery_costs(client: Clien
     assert re.findall(r'<option value="(\w*)"', form) == ["", "GB"]
     question = words(client.post(url, LONDON))
     assert "Your order will cost €136.90 instead of €127.00." in question
-    assert "Delivery to United Kingdom €9.90 Includes 20% VAT €22.82" in question
+    assert "Delivery to the United Kingdom €9.90 Includes 20% VAT €22.82" in question
     assert "Change it to €136.90" in question
     assert Order.objects.get().total == 12_700
     assert client.post(url, {**LONDON, "agreed": "13690"}).status_code == 302

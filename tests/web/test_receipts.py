@@ -65,7 +65,7 @@ def test_what_delivery_cost_and_the_tax_in_the_total_are_on_it(client: Client) -
     row.total = 7800 + 690
     row.save()
     text = text_of(client, f"{guest_page(order)}receipt.pdf")
-    assert "€78.00\nDelivery to Netherlands\n€6.90\nTotal paid\n€84.90\n" in text
+    assert "€78.00\nDelivery to the Netherlands\n€6.90\nTotal paid\n€84.90\n" in text
     assert "Total paid\n€84.90\nIncludes 21% VAT\n€14.73\n" in text
 
 

@@ -162,7 +162,7 @@ def _unseen(content: Cart, form: CheckoutForm) -> str:
         return _("The total has changed since you last saw it. Check it before you order.")
     total = money(summary.total, locale=reader_locale())
     words = _("With delivery to {country} your order comes to {total}. Press the button again to order.")
-    return words.format(country=countries.name(summary.country), total=total)
+    return words.format(country=countries.name_in_sentence(summary.country), total=total)
 
 
 def _new_order(content: Cart, form: CheckoutForm) -> NewOrder:
