@@ -14,10 +14,10 @@ UNSERVED = "We can’t send your order to this address."
 
 def test_of_a_declined_card(customer: NewCustomer) -> None:
     payer, canceller = customer(), customer()
-    for one in (payer, canceller):
-        one.buy("card_declined")
-    for one in (payer, canceller):
-        one.wait_for_headline(DECLINED)
+    for visitor in (payer, canceller):
+        visitor.buy("card_declined")
+    for visitor in (payer, canceller):
+        visitor.wait_for_headline(DECLINED)
     canceller.cancel()
     payer.pay_with("card_declined")
     payer.wait_for_headline(DECLINED)
@@ -27,12 +27,12 @@ def test_of_a_declined_card(customer: NewCustomer) -> None:
 
 
 def test_of_a_bank_that_never_answers(customer: NewCustomer) -> None:
-    one = customer()
-    one.buy("card_hangs")
-    one.wait(lambda: one.has_met("authorise-payment"), "the bank’s silence")
-    one.look_around()
-    one.cancel()
-    ends(one, "compensated")
+    visitor = customer()
+    visitor.buy("card_hangs")
+    visitor.wait(lambda: visitor.has_met("authorise-payment"), "the bank’s silence")
+    visitor.look_around()
+    visitor.cancel()
+    ends(visitor, "compensated")
 
 
 def test_of_too_few_posters(hurried_shop: HurriedShop, customer: NewCustomer) -> None:
@@ -53,10 +53,10 @@ def test_of_too_few_posters(hurried_shop: HurriedShop, customer: NewCustomer) ->
 def test_of_a_country_that_is_not_served(hurried_shop: HurriedShop, customer: NewCustomer) -> None:
     hurried_shop.faults("carrier", unserved=["GB", "IE"])
     mover, canceller = customer(), customer()
-    for one in (mover, canceller):
-        one.buy()
-    for one in (mover, canceller):
-        one.wait_for_headline(UNSERVED)
+    for visitor in (mover, canceller):
+        visitor.buy()
+    for visitor in (mover, canceller):
+        visitor.wait_for_headline(UNSERVED)
     canceller.cancel()
     mover.send_to("IE", "D02 AF30")
     mover.wait_for_headline(UNSERVED)
@@ -90,8 +90,8 @@ def test_of_what_is_told_by_email(hurried_shop: HurriedShop, customer: NewCustom
     hurried_shop.lift()
     late.wait_for_email("Your order is on its way")
     declined.wait_for_email("Your order was cancelled")
-    for one in (declined, stopped, late):
-        one.check()
+    for visitor in (declined, stopped, late):
+        visitor.check()
 
 
 def ends(customer: Customer, state: str) -> None:

@@ -59,9 +59,9 @@ def sentences() -> Iterator[str]:
 
 
 def test_for_every_sentence_about_an_order_it_is_written_down_when_it_is_true() -> None:
-    found = {*sentences()}
-    assert len(found) > 150
-    assert found - WRITTEN - OF_OTHER_ORDERS == set(), "write down when these are true"
+    written = {*sentences()}
+    assert len(written) > 150
+    assert written - WRITTEN - OF_OTHER_ORDERS == set(), "write down when these are true"
 
 
 def test_nothing_is_both_judged_and_left_out() -> None:

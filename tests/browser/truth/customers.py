@@ -45,7 +45,7 @@ class Customer:
     shop: HurriedShop
     recorder: Recorder
     order: UUID = field(init=False)
-    told: Story = field(default_factory=Story)
+    story: Story = field(default_factory=Story)
 
     def buy(self, method: str = "card_ok", quantity: int = 1) -> None:
         """Orders so many prints of a poster."""
@@ -59,7 +59,7 @@ class Customer:
             page.get_by_label(label, exact=True).fill(text)
         choose_country(page, "GB")
         page.locator(f"[value={method}]").check()
-        self.told = Story(placed=time.time(), cards=[(0.0, method)], lines={POSTER: quantity})
+        self.story = Story(placed=time.time(), cards=[(0.0, method)], lines={POSTER: quantity})
         page.get_by_role("button", name="Place order").click()
         page.wait_for_url("**/o/**")
         order = read_token(page.url.partition("/o/")[2].partition("/")[0])
@@ -75,7 +75,7 @@ class Customer:
     def pay_with(self, method: str) -> None:
         """Pays another way."""
         self.page.locator(f"[value={method}]").check()
-        self.told = replace(self.told, cards=[*self.told.cards, (time.time(), method)])
+        self.story = replace(self.story, cards=[*self.story.cards, (time.time(), method)])
         self.page.get_by_role("button", name="Pay this way").click()
         self.page.locator("#headline").wait_for()
 
@@ -127,8 +127,8 @@ class Customer:
 
     def headline(self) -> str:
         """The page's headline; empty while it is on another page."""
-        found = self.page.locator("#headline")
-        return found.inner_text() if found.count() else ""
+        headline = self.page.locator("#headline")
+        return headline.inner_text() if headline.count() else ""
 
     def wait_for_end(self) -> str:
         """Waits until the order has ended and the page says so; returns its state."""
@@ -163,10 +163,10 @@ class Customer:
     def check(self) -> frozenset[str]:
         """Fails for each sentence that this customer read and that was not true; returns those that were."""
         self.wait(lambda: self.shop.is_told(self.order), "the emails")
-        story, emails = self.shop.story(self.order, self.told)
+        story, emails = self.shop.story(self.order, self.story)
         judgement = judge(story, [*self.recorder.moments, *emails])
         assert not judgement.complaints, "\n".join(["", *judgement.complaints])
-        return judgement.found
+        return judgement.sentences
 
 
 NewCustomer = Callable[[], Customer]

@@ -111,14 +111,14 @@ class Recorder:
 
     def listen(self, context: BrowserContext) -> None:
         """Records every page of an order that this context shows from now on."""
-        context.expose_binding("tellTruth", lambda source, told: self._add(told))
+        context.expose_binding("tellTruth", lambda source, message: self._add(message))
         context.add_init_script(READER)
 
-    def _add(self, told: dict[str, Any]) -> None:
-        if "/o/" not in told["path"]:
+    def _add(self, message: dict[str, Any]) -> None:
+        if "/o/" not in message["path"]:
             return
-        words = [Words(**each) for each in told["words"]]
-        parts = {key: told[key] for key in ("since", "until", "placed")}
+        words = [Words(**each) for each in message["words"]]
+        parts = {key: message[key] for key in ("since", "until", "placed")}
         self.moments.append(
-            Moment(source=told["path"].partition("/o/")[2].partition("/")[2], words=words, **parts)
+            Moment(source=message["path"].partition("/o/")[2].partition("/")[2], words=words, **parts)
         )

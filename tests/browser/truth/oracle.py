@@ -22,25 +22,25 @@ ROUNDING = 0.001
 class Judgement:
     """What the oracle makes of a story: the sentences that it found, and what is wrong with others."""
 
-    found: frozenset[str]
+    sentences: frozenset[str]
     complaints: Sequence[str]
 
 
 def judge(story: Story, moments: Sequence[Moment]) -> Judgement:
     """Judges all that was read of an order."""
-    found: set[str] = set()
+    sentences: set[str] = set()
     complaints: list[str] = []
     for moment in moments:
         for words in moment.words:
             complaint, sentence = _judged(story, moment, words)
-            found.add(sentence)
+            sentences.add(sentence)
             if complaint:
                 unknown = "is in no table" in complaint  # once is enough
                 when = "" if unknown else f" at +{moment.since - story.placed:.2f} s"
                 complaints.append(f"{moment.source or 'page'}{when}: {complaint}")
         complaints += _times_run_backwards(moment)
     complaints += _placed_anew(moments)
-    return Judgement(found=frozenset(found), complaints=list(dict.fromkeys(complaints)))
+    return Judgement(sentences=frozenset(sentences), complaints=list(dict.fromkeys(complaints)))
 
 
 def _judged(story: Story, moment: Moment, words: Words) -> tuple[str, str]:
@@ -50,8 +50,8 @@ def _judged(story: Story, moment: Moment, words: Words) -> tuple[str, str]:
         return f"{words.where} {words.text!r} is in no table: write down when it is true", ""
     sentence, holds, values = match
     for at in _instants(story, moment):
-        known = Known(story=story, at=at, where=words.where, state=words.state, values=values)
-        if holds(known):
+        facts = Known(story=story, at=at, where=words.where, state=words.state, values=values)
+        if holds(facts):
             return "", sentence
     state = f" ({words.state})" if words.state else ""
     return f"untrue: {words.where} {words.text!r}{state}; {_ledger(story, moment)}", sentence

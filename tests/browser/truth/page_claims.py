@@ -209,9 +209,9 @@ REFUSALS: Mapping[str, Holds] = {
 }
 
 
-def is_short(k: Known, left: int) -> bool:
+def is_short(k: Known, number: int) -> bool:
     title = k.values["title"]
-    return k.stock(title) == left and k.story.lines[title] == int(k.values["ordered"]) > left
+    return k.stock(title) == number and k.story.lines[title] == int(k.values["ordered"]) > number
 
 
 def held_amount(k: Known) -> bool:

@@ -85,8 +85,8 @@ class HurriedShop:
         waiting = "SELECT 1 FROM orders_outgoingmessage WHERE order_id = %s AND due_at < now() + interval '5 seconds'"
         return not self._rows(waiting, order)
 
-    def story(self, order: UUID, told: Story) -> tuple[Story, list[Moment]]:
-        """What the test told of an order, completed with all that is in the ledgers and the order's history; and the
+    def story(self, order: UUID, acts: Story) -> tuple[Story, list[Moment]]:
+        """What the test did with an order, completed with all that is in the ledgers and the order's history; and the
         emails about it."""
         emails = [email for email in self.shop.system.ledger("mail") if is_about(email, order)]
         alerts = self._rows(
@@ -99,7 +99,7 @@ class HurriedShop:
             if entry["order_id"] == str(order)
         ]
         story = replace(
-            told,
+            acts,
             effects=sorted(effects, key=lambda effect: effect.at),
             events=self.events(order),
             emails=[(seconds(email["at"]), email["subject"]) for email in emails],
