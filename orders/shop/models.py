@@ -101,7 +101,7 @@ class DeliveryTerms(models.Model):
         default="EUR",
         validators=[RegexValidator("^[A-Z]{3}$", "Enter a three-letter code in capitals, such as EUR.")],
     )
-    price = models.PositiveIntegerField(help_text="minor units; 0 is free")
+    price = models.PositiveIntegerField(help_text="minor units, as in 690 for 6.90; 0 is free")
     fewest_days = models.PositiveSmallIntegerField(
         validators=[MinValueValidator(1)], help_text="working days from the order to the door, at least"
     )
@@ -112,7 +112,7 @@ class DeliveryTerms(models.Model):
     tax_rate = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(HIGHEST_RATE)],
-        help_text="of the tax that prices include, in hundredths of a percent, as in 2100; 0 without tax",
+        help_text="of the tax that prices include, in hundredths of a percent, as in 2100 for 21 %; 0 without tax",
     )
 
     class Meta:

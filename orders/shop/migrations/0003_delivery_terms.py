@@ -17,10 +17,10 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('country', models.CharField(blank=True, help_text='ISO 3166 code, as in DE; empty for every other country', max_length=2, validators=[django.core.validators.RegexValidator('^[A-Z]{2}$', 'Enter a two-letter code in capitals, such as DE.')])),
                 ('currency', models.CharField(default='EUR', max_length=3, validators=[django.core.validators.RegexValidator('^[A-Z]{3}$', 'Enter a three-letter code in capitals, such as EUR.')])),
-                ('price', models.PositiveIntegerField(help_text='minor units; 0 is free')),
+                ('price', models.PositiveIntegerField(help_text='minor units, as in 690 for 6.90; 0 is free')),
                 ('fewest_days', models.PositiveSmallIntegerField(help_text='working days from the order to the door, at least', validators=[django.core.validators.MinValueValidator(1)])),
                 ('most_days', models.PositiveSmallIntegerField(help_text='working days from the order to the door, at most', validators=[django.core.validators.MaxValueValidator(99)])),
-                ('tax_rate', models.PositiveSmallIntegerField(default=0, help_text='of the tax that prices include, in hundredths of a percent, as in 2100; 0 without tax', validators=[django.core.validators.MaxValueValidator(5000)])),
+                ('tax_rate', models.PositiveSmallIntegerField(default=0, help_text='of the tax that prices include, in hundredths of a percent, as in 2100 for 21 %; 0 without tax', validators=[django.core.validators.MaxValueValidator(5000)])),
             ],
             options={
                 'verbose_name': 'delivery terms',

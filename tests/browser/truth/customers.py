@@ -116,6 +116,7 @@ class Customer:
         system = self.shop.shop.system
 
         def has_come() -> bool:
+            self.shop.hurry_emails()
             subjects = [email["subject"] for email in system.ledger("mail") if is_about(email, self.order)]
             return any(subject.startswith(words) for subject in subjects)
 
