@@ -123,7 +123,8 @@ def test_the_document_of_the_api_has_the_orders_of_both(ada: APIClient) -> None:
     posters, cake = bodies["fulfil-order"], bodies["bake"]
     common = {"workflow", "subject", "priority", "reply_to", "reference", "metadata"}
     assert (
-        posters["properties"].keys() == {"lines", "ship_to", "email", "payment_method", "language"} | common
+        posters["properties"].keys()
+        == {"lines", "ship_to", "email", "payment_method", "language", "gift_note"} | common
     )
     assert cake["properties"].keys() == common
     assert (cake["required"], "workflow" in posters["required"]) == (["workflow"], False)

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from orders.access.guest_links import read_token
 from orders.models import Order, SubmissionKey
 from orders.shop.demo.catalogue import load_catalogue
 from orders.shop.models import Product
@@ -107,7 +108,7 @@ def test_the_wall_marks_a_poster_only_if_all_its_offers_are_sold_out(
     Product.objects.filter(sku=LARGE).update(is_listed=False)
     for url in ("/", "/?q=tidal", "/posters/north-swell/"):
         assert page(client, url).count("Sold out") == 1, url
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(4):
         client.get("/")
     grow_old()
     assert "Sold out" not in page(client, "/")
@@ -161,6 +162,24 @@ def test_the_checkout_refuses_more_than_is_left_with_the_reason_before_anything_
     placed = client.post("/checkout/", {**sent, "key": client.session["checkout_key"]})
     assert placed.status_code == 302
     assert SubmissionKey.objects.count() == 1
+
+
+def test_an_order_that_took_the_last_prints_is_found_again_if_its_answer_was_lost(client: Client) -> None:
+    put_in(client, LARGE, 2)
+    shown = client.get("/checkout/").context
+    sent = {**FORM, "key": shown["key"], "seen_total": shown["cart"].total.amount}
+    before = dict(client.session)
+    first = client.post("/checkout/", sent)
+    session = client.session  # as if the process had died before it was saved
+    session.clear()
+    session.update(before)
+    session.save()
+    save({LARGE: 0})
+    again = client.post("/checkout/", sent)
+    assert (again.status_code, SubmissionKey.objects.count()) == (302, 1)
+    order = read_token(first["Location"].split("/")[2])
+    assert order is not None
+    assert read_token(again["Location"].split("/")[2]) == order
 
 
 def test_an_order_for_a_numbered_edition_says_how_many_prints_it_has(client: Client) -> None:

@@ -122,10 +122,14 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
         form.add_error(None, " ".join([*content.shortages, _("Change your cart to continue.")]))
     elif unseen := _unseen(content, form):
         form.add_error(None, unseen)
-    if not form.is_valid():
-        return _show(request, content, form)
     client = order_selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
-    key, order = _key(request), _new_order(content, form)
+    key = _key(request)
+    if not form.is_valid():
+        # If the answer was lost, its own order may have left too few, or prices have changed since.
+        if earlier := customer_services.order_of_key(client=client, key=key):
+            return redirect(_remember(request, key, earlier))
+        return _show(request, content, form)
+    order = _new_order(content, form)
     try:
         if client == GUEST:
             placed_order = customer_services.place_order_as_guest(
@@ -147,7 +151,7 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
     except KeyReusedError:
         # Another form of this session was quicker, and its order stands.
         earlier = customer_services.order_of_key(client=client, key=key)
-        assert earlier is not None, "a used key has an order"
+        assert earlier, "a used key has an order"
         messages.info(request, _("You’ve already placed this order, from another window."))
         return redirect(_remember(request, key, earlier))
     return redirect(_remember(request, key, placed_order.order_id))
