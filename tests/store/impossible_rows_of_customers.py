@@ -16,7 +16,7 @@ from orders.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from orders.shop.models import DeliveryTerms, Product
+from orders.shop.models import DeliveryTerms, Product, StockReading
 from tests.store.impossible_rows import SOMEBODY, WHEN, twice
 
 
@@ -74,6 +74,10 @@ def line(**fields: Any) -> Callable[[], object]:
             )
 
     return create
+
+
+def product(**fields: Any) -> Callable[[], object]:
+    return lambda: Product.objects.create(sku="s", title="T", artist="A", price=1, **fields)
 
 
 def variants(*rows: dict[str, Any]) -> Callable[[], object]:
@@ -146,6 +150,16 @@ OF_CUSTOMERS: list[tuple[str, str, Callable[[], object]]] = [
     ),
     ("one_delivery_per_event", "an event twice", lambda: [delivery(), delivery()]),
     ("product_has_a_price", "a free product", twice(Product, sku="s", title="T", artist="A", price=0)),
+    ("stock_was_read_at_a_time", "a stock that nobody read", product(stock=3)),
+    ("stock_was_read_at_a_time", "a reading of nothing", product(stock_read_at=WHEN)),
+    ("only_a_signed_edition_is_numbered", "an open edition with numbers", product(edition_size=100)),
+    ("only_a_signed_edition_is_numbered", "none of an edition", product(edition="signed", edition_size=0)),
+    (
+        "only_a_signed_edition_is_numbered",
+        "too large an edition",
+        product(edition="signed", edition_size=10_000),
+    ),
+    ("there_is_one_reading_of_stock", "a second reading", lambda: StockReading.objects.create(id=2)),
     ("product_is_no_variant_of_itself", "its own variant", variants({"sku": "s"})),
     ("one_variant_per_size_and_edition", "a variant twice", variants({"sku": "v1"}, {"sku": "v2"})),
     ("a_value_has_a_currency", "an amount of nothing", twice(Order, **(ORDER | {"currency": ""}))),
