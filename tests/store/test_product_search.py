@@ -83,19 +83,3 @@ def test_a_misspelt_word_is_found_among_the_words_of_all_posters() -> None:
     meant = nearest.nearest(PosterFilter(text="drawn habrour"), limit=8)
     assert meant is not None
     assert (meant.text, meant.is_as_typed, meant.total, len(meant.posters)) == ("drawn harbour", False, 50, 8)
-
-
-def test_the_wall_looks_at_other_offers_only_of_the_posters_on_its_page() -> None:
-    """Even if every poster is sold out itself. They are found by an index, once for each."""
-    run("UPDATE orders_product SET stock = 0, stock_read_at = now()")
-    assert all(poster.is_sold_out for poster in page("").posters)
-    loops: dict[str, int] = {}
-    for statement in ran_by(lambda: page("")):
-        waiting = [statement.explain("ANALYZE, ")["Plan"]]
-        while waiting:
-            node = waiting.pop()
-            waiting += node.get("Plans", [])
-            assert node.get("Alias") != "u0" or node["Node Type"] == "Index Scan", node
-            if node.get("Parent Relationship") == "SubPlan":
-                loops[node["Node Type"]] = node["Actual Loops"]
-    assert loops == {"Limit": 24}
