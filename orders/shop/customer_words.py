@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from orders.business import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
-from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN
+from orders.shop.fulfilment import PAYMENT, POINT_OF_NO_RETURN, RESERVATION, SHIPMENT
 from orders.shop.refusal_words import REFUSALS, UNANSWERED
 
 RETRY_OF_PAYMENT = _(
@@ -20,7 +20,7 @@ WAITS_FOR_PAYMENT = _("waiting for the payment service")
 STOCK = StageWords(
     title=_("Stock reserved"),
     ahead=_("Reserving stock"),
-    steps=("reserve-stock",),
+    steps=(RESERVATION,),
     waiting=_("waiting for our warehouse"),
     after_reversal=_("Stock released"),
     until_reversal=_("Releasing the stock"),
@@ -37,7 +37,7 @@ CUSTOMER_WORDS = CustomerWords(
         StageWords(
             title=_("Stock reserved and payment approved"),
             ahead=_("Reserving stock and approving payment"),
-            steps=("reserve-stock", PAYMENT),
+            steps=(RESERVATION, PAYMENT),
             after_reversal=STOCK.after_reversal,
             until_reversal=STOCK.until_reversal,
             parts=(STOCK, APPROVAL),
@@ -45,7 +45,7 @@ CUSTOMER_WORDS = CustomerWords(
         StageWords(
             title=_("Handed to the carrier"),
             ahead=_("Handing to the carrier"),
-            steps=("create-shipment",),
+            steps=(SHIPMENT,),
             waiting=_("waiting for the carrier"),
             after_reversal=_("Shipment cancelled"),
             until_reversal=_("Cancelling the shipment"),
@@ -61,7 +61,7 @@ CUSTOMER_WORDS = CustomerWords(
         ),
     ),
     afterwards=("send-confirmation",),
-    claims=("create-shipment", POINT_OF_NO_RETURN),
+    claims=(SHIPMENT, POINT_OF_NO_RETURN),
     situations={
         Situation.STOPPED: SituationWords(
             sentence=_(
@@ -88,25 +88,23 @@ CUSTOMER_WORDS = CustomerWords(
         ),
     },
     retries={
-        "reserve-stock": _(
+        RESERVATION: _(
             "Our warehouse isn’t answering, so we’re asking again. There’s nothing you need to do."
         ),
         PAYMENT: RETRY_OF_PAYMENT,
-        "create-shipment": _(
-            "The carrier isn’t answering, so we’re asking again. There’s nothing you need to do."
-        ),
+        SHIPMENT: _("The carrier isn’t answering, so we’re asking again. There’s nothing you need to do."),
         POINT_OF_NO_RETURN: RETRY_OF_PAYMENT,
         "send-confirmation": _(
             "We’re not sure that our confirmation email went out, so we’re sending it again."
         ),
     },
     outages={
-        "reserve-stock": _(
+        RESERVATION: _(
             "Our warehouse can’t take your order at the moment. We’ll go on as soon as it can. There’s nothing you"
             " need to do."
         ),
         PAYMENT: OUTAGE_OF_PAYMENT,
-        "create-shipment": _(
+        SHIPMENT: _(
             "The carrier can’t take your parcel at the moment. We’ll go on as soon as it can. There’s nothing you"
             " need to do."
         ),

@@ -31,8 +31,7 @@ from orders.selectors.tracked_orders import (
 )
 from orders.shop.catalogue import line_products
 from orders.shop.editions import EditionNumbers, is_numbered, numbers_of
-from orders.shop.estimates import SHIPMENT
-from orders.shop.fulfilment import POINT_OF_NO_RETURN, RESERVATION
+from orders.shop.fulfilment import POINT_OF_NO_RETURN, RESERVATION, SHIPMENT
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_names, line_pictures
 from orders.shop.workflows import FulfilOrder

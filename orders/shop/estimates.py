@@ -5,11 +5,10 @@ from datetime import UTC, date, datetime
 from orders.business import Situation
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop.delivery import Arrival, arrival, delivery_of
+from orders.shop.fulfilment import SHIPMENT
 from orders.vocabulary import StepStatus
 from orders.wording.customers.progress import Progress
 
-SHIPMENT = "create-shipment"
-"""The step in which the carrier takes the parcel."""
 ON_ITS_WAY = (Situation.RECEIVED, Situation.WORKING, Situation.FULFILLED, Situation.COMPLETE)
 
 

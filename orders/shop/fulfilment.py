@@ -18,6 +18,8 @@ NAME = "fulfil-order"
 VERSION = 1
 RESERVATION = "reserve-stock"
 """The step in which the warehouse gives each print of a numbered edition its number."""
+SHIPMENT = "create-shipment"
+"""The step in which the carrier takes the parcel."""
 PAYMENT = "authorise-payment"
 """The step that a customer can resolve by choosing another way to pay."""
 POINT_OF_NO_RETURN = "capture-payment"
@@ -45,7 +47,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
     steps = (
         *_preparation(keyed, limits),
         keyed(
-            name="create-shipment",
+            name=SHIPMENT,
             agent="carrier",
             operation="create",
             data=shipment,
@@ -60,7 +62,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             agent="payments",
             operation="capture",
             data=amount,
-            after=("create-shipment",),
+            after=(SHIPMENT,),
             needs=(PAYMENT,),
             is_point_of_no_return=True,
             takes_value=True,
@@ -71,7 +73,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             operation="confirm",
             data=confirmation,
             after=(POINT_OF_NO_RETURN,),
-            needs=("create-shipment",),
+            needs=(SHIPMENT,),
             remedy=MAIL_WAITS,
             compensation=Compensation.NOTICE,
             editable=("email",),

@@ -38,6 +38,7 @@ from orders.shop.addresses import written_address
 from orders.shop.delivery import arrival, delivery_of
 from orders.shop.delivery_words import arrives, sum_rows
 from orders.shop.editions import EditionNumbers, numbers_in_words
+from orders.shop.fulfilment import SHIPMENT
 from orders.shop.tracking import parcel_of
 from orders.wording.customers.order_links import order_button, secrecy_note
 from orders.wording.customers.ordered_items import ordered_items
@@ -169,7 +170,7 @@ def _hello(data: Json) -> str:
 
 def _was_sent(request: Request) -> bool:
     """Whether the carrier has taken the parcel: the step has a result. It has none if it was skipped."""
-    return bool(request.results.get("create-shipment"))
+    return bool(request.results.get(SHIPMENT))
 
 
 def _arrival(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
@@ -182,7 +183,7 @@ def _arrival(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, st
 
 
 def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str | Link]]:
-    parcel = parcel_of(request.results.get("create-shipment"), tracking_url=enclosures.tracking_url)
+    parcel = parcel_of(request.results.get(SHIPMENT), tracking_url=enclosures.tracking_url)
     if parcel is None:
         return []
     return [(_("Tracking number"), Link(parcel.tracking, parcel.url) if parcel.url else parcel.tracking)]

@@ -1,6 +1,6 @@
 """The fields of a postal address in the shop's forms."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -17,7 +17,6 @@ class AddressFields(ShopForm):
 
     country = forms.ChoiceField(
         label=_("Country"),
-        choices=country_choices,
         error_messages={
             "required": _("Choose a country."),
             "invalid_choice": _("Choose a country from the list."),
@@ -57,6 +56,8 @@ class AddressFields(ShopForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        # A function would be called by each of those who look at the choices, and asks the database.
+        cast("forms.ChoiceField", self.fields["country"]).choices = country_choices()
         self.fields["phone"].widget.attrs["inputmode"] = "tel"
         if self.purpose:
             for part in PARTS:

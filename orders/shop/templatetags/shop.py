@@ -42,7 +42,7 @@ from orders.shop.delivery_words import arrives
 from orders.shop.description import ship_to
 from orders.shop.editions import is_numbered, numbered_lines, numbers_of
 from orders.shop.estimates import estimate
-from orders.shop.fulfilment import RESERVATION
+from orders.shop.fulfilment import RESERVATION, SHIPMENT
 from orders.shop.offers import Offer
 from orders.shop.pictures import line_names
 from orders.shop.receipts import contents
@@ -99,7 +99,7 @@ def delivery(data: Mapping[str, Any]) -> Mapping[str, Any]:
 @register.simple_tag
 def parcel(order: CustomerOrder) -> Parcel | None:
     """The parcel of an order that was handed to the carrier."""
-    return parcel_of(tracked_orders.result_of(order, "create-shipment"), tracking_url=present_tracking_url())
+    return parcel_of(tracked_orders.result_of(order, SHIPMENT), tracking_url=present_tracking_url())
 
 
 @register.filter
