@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from orders.access import api_tokens
 from orders.models import ApiToken
 from orders.services import placing
-from orders.shop import catalogue
+from orders.shop import products
 from tests.support.order_bodies import order_body
 from tests.web.helpers import ORDERS, assert_problem, place, run_submission
 
@@ -114,7 +114,7 @@ def test_a_database_failure_asks_the_client_to_retry(
     def fail(**_: object) -> None:
         raise error
 
-    monkeypatch.setattr(catalogue, "products", fail)
+    monkeypatch.setattr(products, "products", fail)
     response = anybody.get(PRODUCTS)
     assert_problem(response, "unavailable")
     assert int(response["Retry-After"]) in range(1, 31)
@@ -137,7 +137,7 @@ def test_a_rate_limit_says_when_to_retry(anybody: APIClient, monkeypatch: pytest
     def fail(**_: object) -> None:
         raise Throttled(wait=7)
 
-    monkeypatch.setattr(catalogue, "products", fail)
+    monkeypatch.setattr(products, "products", fail)
     response = anybody.get(PRODUCTS)
     assert_problem(response, "rate_limited")
     assert response["Retry-After"] == "7"
