@@ -100,8 +100,13 @@ class Customer:
         """Looks at the page until something has come about."""
         ends = time.monotonic() + seconds
         while not question():
-            assert time.monotonic() < ends, f"waited {seconds:g} s for {what}; {self.headline()!r}"
+            assert time.monotonic() < ends, f"waited {seconds:g} s for {what}; {self._course()}"
             self.page.wait_for_timeout(POLL)
+
+    def _course(self) -> str:
+        """How far the order has come, for the reader of a failure."""
+        last = [f"{event.kind} {event.step}".strip() for event in self.shop.events(self.order)[-8:]]
+        return f"{self.headline()!r}, {self.shop.state(self.order)}, {', '.join(last)}"
 
     def wait_until_done(self, *steps: str) -> None:
         """Waits until these steps are done."""

@@ -60,6 +60,10 @@ class Story:
     placed: float = 0.0
     promise: float = 0.0
 
+    def recorded(self, effect: Effect) -> float:
+        """When the order's history went on after an effect; the time of the effect if it never did."""
+        return min([event.at for event in self.events if event.at >= effect.at], default=effect.at)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Known:

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 from tests.browser.truth.email_claims import EMAIL_CLAIMS, MEANS_NOTHING
-from tests.browser.truth.facts import Holds, Known, Story
+from tests.browser.truth.facts import LAG, Holds, Known, Story
 from tests.browser.truth.moments import Moment, Words
 from tests.browser.truth.page_claims import PAGE_CLAIMS
 from tests.browser.truth.stage_claims import STAGE_CLAIMS
@@ -58,8 +58,12 @@ def _judged(story: Story, moment: Moment, words: Words) -> tuple[str, str]:
 
 
 def _instants(story: Story, moment: Moment) -> Iterator[float]:
-    """The moments at which what was read may have been true: both ends, and whenever something happened between."""
+    """The moments at which what was read may have been true: both ends, whenever something happened between, and just
+    before whatever had happened when the order was read, but was not written into it yet."""
     yield moment.since
+    for effect in story.effects:
+        if effect.at <= moment.since < story.recorded(effect) + LAG:
+            yield effect.at - ROUNDING
     happened = [effect.at for effect in story.effects] + [event.at for event in story.events]
     yield from (at for at in happened if moment.since < at < moment.until)
     yield moment.until + ROUNDING
