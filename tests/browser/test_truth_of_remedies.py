@@ -76,9 +76,10 @@ def test_of_what_is_told_by_email(hurried_shop: HurriedShop, customer: NewCustom
     """Three orders are late: one that fails alone would have its own failures counted, and end in Error."""
     declined, stopped, *late = [customer() for _ in range(5)]
     declined.buy("card_declined")
-    hurried_shop.faults("carrier", refuse_rate=1.0)
+    hurried_shop.faults("carrier", down=True)
     stopped.buy()
-    stopped.go_away()
+    stopped.go_away()  # before it is refused: what she sees needs no email
+    hurried_shop.faults("carrier", down=False, refuse_rate=1.0)
     stopped.wait(lambda: hurried_shop.state(stopped.order) == "error", "the refusal")
     hurried_shop.faults("carrier", down=True, refuse_rate=0)
     for visitor in late:
