@@ -106,7 +106,8 @@ class Customer:
     def _course(self) -> str:
         """How far the order has come, for the reader of a failure."""
         last = [f"{event.kind} {event.step}".strip() for event in self.shop.events(self.order)[-8:]]
-        return f"{self.headline()!r}, {self.shop.state(self.order)}, {', '.join(last)}"
+        headline, state = self.headline(), self.shop.state(self.order)
+        return f"{headline!r}, {state}, {', '.join(last)}; {self.shop.messages(self.order)}"
 
     def wait_until_done(self, *steps: str) -> None:
         """Waits until these steps are done."""

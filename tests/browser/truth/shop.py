@@ -80,6 +80,14 @@ class HurriedShop:
         rows = self._rows("SELECT process_state FROM orders_orderprocess WHERE order_id = %s", order)
         return rows[0][0] if rows else ""
 
+    def messages(self, order: UUID) -> list[tuple[Any, ...]]:
+        """The emails about the order that are in the outbox: what of, the state, the last error."""
+        return self._rows(
+            "SELECT coalesce(arguments->>'update', kind), state, error FROM orders_outgoingmessage"
+            " WHERE order_id = %s ORDER BY id",
+            order,
+        )
+
     def is_told(self, order: UUID) -> bool:
         """Whether no email about the order waits to be sent now, or is being sent."""
         waiting = "SELECT 1 FROM orders_outgoingmessage WHERE order_id = %s AND due_at < now() + interval '5 seconds'"
@@ -110,10 +118,14 @@ class HurriedShop:
         return story, [moment_of(email) for email in emails]
 
     def hurry_emails(self) -> None:
-        """Has late orders looked for at once, and emails sent at once that are held back for half a minute."""
+        """Has late orders looked for at once, and emails sent at once that are held back for half a minute.
+
+        The reader's row changes once for each look: a pass that finds it changed leaves the work to another.
+        """
         with psycopg.connect(self.shop.database) as connection:
             connection.execute(
                 "UPDATE orders_orderupdatereader SET looked_for_late_at = looked_for_late_at - interval '1 minute'"
+                " WHERE looked_for_late_at > now() - interval '30 seconds'"
             )
             connection.execute(
                 "UPDATE orders_outgoingmessage SET due_at = now() WHERE kind = 'order_update'"
