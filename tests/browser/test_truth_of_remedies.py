@@ -82,9 +82,9 @@ def test_of_what_is_told_by_email(hurried_shop: HurriedShop, customer: NewCustom
     hurried_shop.faults("carrier", down=False, refuse_rate=1.0)
     stopped.wait(lambda: hurried_shop.state(stopped.order) == "error", "the refusal")
     hurried_shop.faults("carrier", down=True, refuse_rate=0)
+    declined.go_away()
     for visitor in late:
         visitor.buy()
-    for visitor in (declined, *late):
         visitor.go_away()
     declined.wait_for_email(DECLINED.removesuffix("."))
     stopped.wait_for_email("We’re looking into a problem with your order")
