@@ -16,6 +16,7 @@ from orders.shop.models import Edition, Product
 from tests.agents.calls import forward
 from tests.support.factories import ago
 from tests.support.finished_orders import archive
+from tests.support.pdf_text import read_pdf
 from tests.web.conftest import Desk
 from tests.web.shopping import STEPS, done, guest_page, shop_order
 
@@ -92,6 +93,22 @@ def test_an_archived_order_keeps_its_numbers(client: Client) -> None:
     order = numbered_order(done(*STEPS), process_state="processed", started_at=ago(2), finished_at=ago(1))
     archive(order.order_id)
     assert NUMBERS in text_of(client.get(guest_page(order)).content.decode())
+
+
+@pytest.mark.usefixtures("atlas")
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "Atlas · 60 × 80 cm · Signed and numbered Nos. 12 and 13 of 100"),
+        ("hu", "Atlas · 60 × 80 cm · Szignált és számozott Sorszám: 12 és 13 (100 példányból)"),
+        ("ko", "Atlas · 60 × 80 cm · 서명 · 넘버링 에디션 총 100장 중 12 및 13번"),
+        ("zh-hans", "Atlas · 60 × 80 cm · 签名编号版 编号 12和13"),
+    ],
+)
+def test_the_receipt_has_the_numbers(client: Client, language: str, words: str) -> None:
+    url = f"{guest_page(numbered_order(done(*STEPS)))}receipt.pdf"
+    pdf = client.get(url, headers={"Accept-Language": language}).content
+    assert "".join(words.split()) in "".join("".join(read_pdf(pdf).pages).split())
 
 
 def confirmation(order: OrderProcess, **changes: Any) -> str:
