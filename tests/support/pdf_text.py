@@ -21,8 +21,8 @@ class Piece(NamedTuple):
     """Some text of a page, and where it begins."""
 
     text: str
-    left: float
-    above: float
+    x: float
+    y: float
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Pdf:
     def from_left(self) -> str:
         """The text of all pages by where it stands, from above and from the left, whichever way it is read."""
         pieces = [piece for page in self._pages() for piece in self._pieces(page)]
-        return "".join(piece.text for piece in sorted(pieces, key=lambda piece: (-piece.above, piece.left)))
+        return "".join(piece.text for piece in sorted(pieces, key=lambda piece: (-piece.y, piece.x)))
 
     def _pages(self) -> list[bytes]:
         return [body for body in self.objects.values() if b"/Type/Page/" in body]
@@ -51,10 +51,10 @@ class Pdf:
             name: self._letters(self.objects[int(number)])
             for name, number in re.findall(rb"/(f\d+) (\d+) 0 R", resources)
         }
-        letters, is_spelled, left, above = dict[int, str](), False, 0.0, 0.0
+        letters, is_spelled, x, y = dict[int, str](), False, 0.0, 0.0
         for operation, strings in _operations(_stream(self.objects[_reference(page, b"Contents")])):
             if place := _PLACE.findall(operation):
-                left, above = map(float, place[-1])
+                x, y = map(float, place[-1])
             if font := _FONT.findall(operation):
                 letters = fonts[font[-1]]
             text = ""
@@ -68,7 +68,7 @@ class Pdf:
             elif operation.endswith(b"EMC"):
                 text = "" if is_spelled else "\n"
                 is_spelled = False
-            yield Piece(text, left, above)
+            yield Piece(text, x, y)
 
     def _letters(self, font: bytes) -> dict[int, str]:
         """The letters of a font by their codes."""

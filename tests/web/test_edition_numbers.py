@@ -129,4 +129,9 @@ def test_the_confirmation_has_the_numbers(client: Client) -> None:
 def test_the_console_has_the_numbers(desk: Desk) -> None:
     order = numbered_order(done("reserve-stock"))
     text = desk("viewer").get(f"/console/orders/{order.order_id}/").content.decode()
-    assert f"<p>atlas-signed: {NUMBERS}</p>" in text
+    assert f"Edition numbers atlas-signed: {NUMBERS}" in text_of(text.partition('data-fold="storage"')[0])
+
+
+def test_the_console_has_no_numbers_that_were_given_back(desk: Desk) -> None:
+    order = numbered_order({"reserve-stock": {"state": "compensated"}})
+    assert NUMBERS not in text_of(desk("viewer").get(f"/console/orders/{order.order_id}/").content.decode())
