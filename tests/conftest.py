@@ -12,7 +12,7 @@ from orders.engine.runtime import brief_batches
 from tests.support.emptying import empty_tables
 from tests.support.two_sessions import BAD_PLANS, Session
 
-pytest_plugins = ["orders.testing.plugin"]
+pytest_plugins = ["orders.testing.plugin", "tests.support.sandboxes"]
 REAL_LONGEST = brief_batches.LONGEST
 
 TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ Everything that the two need is here and in `orders.agents`.
 """
 
 from orders.business.corrections import fewer_lines, read_quantities
-from orders.business.fields import Attribute, Field, FieldType, ResultField, ResultType
+from orders.business.fields import Attribute, Field, FieldType, ResultFact, ResultField, ResultType
 from orders.business.jobs import PeriodicJob
 from orders.business.kinds import Draft, OrderKind, Profile
 from orders.business.lines import Line, LineName, LinePicture
@@ -55,6 +55,7 @@ __all__ = [
     "Profile",
     "RefusalWords",
     "Remedy",
+    "ResultFact",
     "ResultField",
     "ResultType",
     "Runbook",

@@ -63,6 +63,15 @@ class Field:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResultFact:
+    """What operators read of a step's result among an order's facts, such as a tracking number; `url` leads further."""
+
+    label: str
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Attribute:
     """Something that orders are searched by, such as a batch or a city, with its label for people."""
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Model
 
-from orders.business.fields import Attribute, Field
+from orders.business.fields import Attribute, Field, ResultFact
 from orders.business.lines import Line, LineName, LinePicture
 from orders.business.own_words import NO_WORDS, OwnWords
 from orders.business.reading import BadOrderError
@@ -239,9 +239,9 @@ class OrderKind:
         return {}
 
     @classmethod
-    def describe_result(cls, step: str, result: Json) -> Sequence[str]:
-        """Returns what operators read of a step's result before the result itself, in sentences or a few words. The
-        result is what the agent has returned, whatever that is."""
+    def describe_result(cls, step: str, result: Json) -> Sequence[ResultFact]:
+        """Returns what operators read of the result of a step that is done, among the order's facts. The result is what
+        the agent has returned, whatever that is."""
         return ()
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from orders.business import registry
+from orders.business import ResultFact, registry
 from orders.console import order_chart, time_span
 from orders.console.attempt_comparison import comparison
 from orders.console.forms.alerts import NoteForm
@@ -70,6 +70,18 @@ def cause_part(order: ConsoleOrder) -> dict[str, Any]:
         "note": newest_note(alerts.group),
         "evidence": evidence_of(alert.step, order.detail.steps, order.detail.events),
     }
+
+
+def result_facts(order: ConsoleOrder) -> Sequence[ResultFact]:
+    """What is said of the results of its steps that are done."""
+    facts = order.detail.order
+    kind = registry.find_kind(facts.workflow) if facts else None
+    if kind is None:
+        return ()
+    results = (
+        (step.facts.name, step.result) for step in order.steps if step.facts.state == StepStatus.COMPLETED
+    )
+    return [fact for name, result in results if result for fact in kind.describe_result(name, result)]
 
 
 def chart_part(request: HttpRequest, detail: Detail, at: datetime) -> dict[str, Any]:
@@ -149,7 +161,6 @@ def step_part(order: ConsoleOrder, step: ConsoleStep, every_attempt: Sequence[At
         "request": readable_json(step.request),
         "original": readable_json(step.original),
         "result": readable_json(step.result),
-        "result_words": _result_words(workflow, name, step.result),
         "error": _error(facts.error),
         "can_edit": step.can_edit and bool(fields),
         "can_skip": step.can_skip and is_skippable,
@@ -157,11 +168,6 @@ def step_part(order: ConsoleOrder, step: ConsoleStep, every_attempt: Sequence[At
         "can_hurry": step.can_hurry,
         "pausable": _pausable(order, facts),
     }
-
-
-def _result_words(workflow: str, step: str, result: Mapping[str, Any] | None) -> Sequence[str]:
-    kind = registry.find_kind(workflow)
-    return kind.describe_result(step, result) if kind and result else ()
 
 
 def _pausable(order: ConsoleOrder, facts: StepFacts) -> tuple[str, str] | None:

@@ -28,6 +28,7 @@ from orders.console.order_page import (
     has_own_time,
     headline,
     history_part,
+    result_facts,
     step_part,
 )
 from orders.console.presence import of_order, present
@@ -255,6 +256,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "console_order": order,
             "detail": detail,
             "order": detail.order,
+            "result_facts": result_facts(order),
             "sentence": headline(order),
             "steps": steps,
             "counts_failures": any(step["failures"] for step in steps),

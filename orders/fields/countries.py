@@ -48,6 +48,12 @@ WITH_ARTICLE = frozenset(
 )
 """Countries that English puts "the" before in a sentence."""
 
+SHORT = {
+    "HK": {"en": "Hong Kong", "hu": "Hongkong", "ko": "홍콩", "zh": "中国香港"},
+    "MO": {"en": "Macao", "hu": "Makaó", "ko": "마카오", "zh": "中国澳门"},
+}
+"""Names as people write them, by language, where CLDR's are those of an administration: "Hong Kong SAR China"."""
+
 
 def choices() -> list[tuple[str, str]]:
     """Code and name of every country, by name."""
@@ -67,9 +73,10 @@ def name_in_sentence(code: str) -> str:
 
 @lru_cache(maxsize=16)
 def _named(locale: str) -> tuple[tuple[str, str], ...]:
+    parsed = Locale.parse(locale)
     names = [
-        (code, str(title))
-        for code, title in Locale.parse(locale).territories.items()
+        (code, SHORT.get(code, {}).get(parsed.language, str(title)))
+        for code, title in parsed.territories.items()
         if len(code) == 2 and code.isascii() and code.isalpha() and code not in NOT_COUNTRIES
     ]
     return tuple(sorted(names, key=lambda country: sorted_by(country[1])))

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from babel import Locale
-from babel.dates import format_interval, format_skeleton
+from babel.dates import format_date, format_interval, format_skeleton
 from babel.numbers import format_percent
 from django.utils.translation import gettext as _
 
@@ -19,6 +19,8 @@ from orders.shop.delivery import Arrival, Delivery, Tax, delivery_of, tax_of
 
 DAY = "MMMEd"
 """A day as people plan by it, as in Tue, Dec 1, in the pattern language of CLDR."""
+WHOLE_DAY = {"hu": "MMMM d., EEEE"}
+"""The pattern of such a day by language, where CLDR shortens its weekday to a letter: "dec. 1., K"."""
 
 
 def sum_rows(data: Mapping[str, Any]) -> Sequence[SumRow]:
@@ -54,11 +56,14 @@ def arrives(arrival: Arrival, *, locale: Locale) -> str:
     """Writes from when to when a delivery should arrive: "Tue, Dec 1 – Thu, Dec 3"; a day alone if they are one."""
     if arrival.earliest == arrival.latest:
         return day(arrival.earliest, locale=locale)
+    if locale.language in WHOLE_DAY:
+        return f"{day(arrival.earliest, locale=locale)}\u2009–\u2009{day(arrival.latest, locale=locale)}"
     text: str = format_interval(arrival.earliest, arrival.latest, skeleton=DAY, locale=locale)
     return text
 
 
 def day(at: date, *, locale: Locale) -> str:
     """Writes a day: "Tue, Dec 1"."""
-    text: str = format_skeleton(DAY, at, locale=locale)
-    return text
+    if pattern := WHOLE_DAY.get(locale.language):
+        return str(format_date(at, pattern, locale=locale))
+    return str(format_skeleton(DAY, at, locale=locale))

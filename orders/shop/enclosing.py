@@ -26,12 +26,12 @@ from orders.selectors.tracked_orders import (
     addressee_of,
     completed_at,
     order_of_customer,
-    result_of,
     was_done,
 )
 from orders.shop.catalogue import line_products
-from orders.shop.editions import EditionNumbers, is_numbered, numbers_of
-from orders.shop.fulfilment import POINT_OF_NO_RETURN, RESERVATION, SHIPMENT
+from orders.shop.editions import EditionNumbers, is_numbered
+from orders.shop.fulfilment import POINT_OF_NO_RETURN, SHIPMENT
+from orders.shop.given_numbers import given_numbers
 from orders.shop.letters import Enclosures
 from orders.shop.pictures import line_names, line_pictures
 from orders.shop.workflows import FulfilOrder
@@ -148,10 +148,10 @@ def _sent_at(request: Request) -> datetime | None:
 
 def _numbers(request: Request) -> Mapping[str, EditionNumbers]:
     """The numbers that the warehouse gave, by SKU."""
-    tracked = (
-        order_of_customer(order_id=request.order_id, customer_id=None) if is_numbered(request.data) else None
-    )
-    return numbers_of(result_of(tracked.order, RESERVATION)) if tracked else {}
+    if not is_numbered(request.data):
+        return {}
+    tracked = order_of_customer(order_id=request.order_id, customer_id=None)
+    return given_numbers(tracked) if tracked else {}
 
 
 def _cancellation(request: Request) -> Sequence[str]:

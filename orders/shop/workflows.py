@@ -22,6 +22,7 @@ from orders.business import (
     Money,
     OrderKind,
     Profile,
+    ResultFact,
     SumRow,
     Workflow,
     fewer_lines,
@@ -36,6 +37,7 @@ from orders.shop.models import Product
 from orders.shop.pictures import line_names, line_pictures
 from orders.shop.runbooks import RUNBOOKS
 from orders.shop.time_limits import present_limits, read_limits
+from orders.shop.tracking import parcel_of, present_tracking_url
 
 if TYPE_CHECKING:
     from orders.shop.rest import OrderIn
@@ -220,13 +222,19 @@ class FulfilOrder(OrderKind):
         return {name: (value, currency) for name, value in values.items() if value}
 
     @classmethod
-    def describe_result(cls, step: str, result: Json) -> Sequence[str]:
-        if step != fulfilment.RESERVATION:
-            return ()
-        numbers = numbers_of(result)
-        return [
-            f"{sku}: {numbers_in_words(edition, locale=Locale('en'))}" for sku, edition in numbers.items()
-        ]
+    def describe_result(cls, step: str, result: Json) -> Sequence[ResultFact]:
+        if step == fulfilment.RESERVATION:
+            return [
+                ResultFact(
+                    label="Edition numbers",
+                    text=f"{sku}: {numbers_in_words(edition, locale=Locale('en'))}",
+                )
+                for sku, edition in numbers_of(result).items()
+            ]
+        parcel = (
+            parcel_of(result, tracking_url=present_tracking_url()) if step == fulfilment.SHIPMENT else None
+        )
+        return [ResultFact(label="Tracking number", text=parcel.tracking, url=parcel.url)] if parcel else ()
 
     @classmethod
     def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:

@@ -130,9 +130,9 @@ def test_a_test_that_is_left_out_is_skipped_and_a_misspelt_one_is_reported(tmp_p
         "    agent = ClosesOnce\n"
         "    left_out = {'test_closing': 'closes once'}\n"
     )
-    conftest = "tests.agents.conftest"
+    fixtures = "tests.support.sandboxes"
     tests, output = run_pytest(
-        file, "-c", os.devnull, "--rootdir", tmp_path, "-p", conftest, "-p", "no:django"
+        file, "-c", os.devnull, "--rootdir", tmp_path, "-p", fixtures, "-p", "no:django"
     )
     assert tests["TestDeclared SKIPPED"] == {"test_closing_twice_is_harmless"}, output
     assert "TestDeclared FAILED" not in tests

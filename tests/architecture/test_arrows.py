@@ -13,7 +13,6 @@ from tests.architecture.source import (
     never,
     offences,
     only,
-    reach,
     tree,
     within,
 )
@@ -228,40 +227,6 @@ def test_a_workflow_is_declared_with_the_contracts_and_pure_checks_alone() -> No
     assert offences(declared, is_wrong=allowed) == offences(declared, is_wrong=never("django")) == []
 
 
-@pytest.mark.pattern("A1")
-def test_an_agent_knows_the_contracts_and_its_transport_and_no_database() -> None:
-    allowed = (*ROOMS["orders.agents"], "orders.agents")
-    assert offences(within("orders.agents"), is_wrong=only(*allowed)) == []
-    assert offences(within("orders.agents"), is_wrong=never("django", "psycopg")) == []
-    agents = [module for module in within("orders.shop.agents") if module != "orders.shop.agents"]
-    own = ("orders.shop.agents", "orders.shop.letters", "orders.fields")
-    assert offences(agents, is_wrong=only(*allowed, *own)) == []
-    assert offences(agents, is_wrong=never("django", "psycopg")) == []
-
-
-@pytest.mark.pattern("A1")
-def test_what_an_agent_writes_to_a_customer_is_written_without_the_database() -> None:
-    assert not any(
-        is_within(module, "orders.models", "orders.selectors") for module in reach("orders.shop.letters")
-    )
-
-
-def test_emails_are_written_without_django() -> None:
-    assert offences(within("orders.emails"), is_wrong=never("django")) == []
-
-
-@pytest.mark.pattern("A1")
-def test_no_agent_knows_another_agent() -> None:
-    agents = {
-        imported.target
-        for imported in imports("orders.shop.agents")
-        if is_within(imported.target, "orders.shop.agents")
-    }
-    assert len(agents) >= 4
-    for agent in agents:
-        assert sorted(reach(agent) & (agents - {agent})) == []
-
-
 @pytest.mark.pattern("S1", "Q1")
 def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() -> None:
     behind = (
@@ -345,11 +310,3 @@ def test_the_kit_for_tests_is_no_part_of_the_product() -> None:
     product = [module for module in modules() if not is_within(module, *tests)]
     assert len(product) < len(modules())
     assert offences(product, is_wrong=never(KIT, "pytest", "_pytest")) == []
-
-
-def test_the_contract_of_agents_needs_no_django() -> None:
-    """As agents need none. What runs orders and prepares the test database does."""
-    with_database = {f"{KIT}.{name}" for name in ("running", "elapsing", "plugin")}
-    contract = set(within(KIT)) - with_database
-    assert len(contract) >= 8
-    assert offences(contract, is_wrong=never("django")) == []

@@ -122,6 +122,18 @@ def test_the_result_of_an_act_never_lies_on_the_open_menu_and_can_be_closed(
     expect(result).to_have_count(0)
 
 
+def test_on_a_phone_what_failed_comes_before_the_acts_and_the_number_of_alerts_leads_to_them(
+    open_page: Opener, failing: Failing
+) -> None:
+    page = desk_of(open_page, "otto", f"/console/orders/{failing()}/")
+    page.set_viewport_size({"width": 390, "height": 844})
+    alert = page.locator("#facts .notice--bad").bounding_box()
+    acts = page.locator(".desk__actions").bounding_box()
+    assert alert and acts and alert["y"] + alert["height"] <= acts["y"]
+    page.locator("#menu-alerts").click()
+    expect(page).to_have_url(re.compile("/console/alerts/$"))
+
+
 @pytest.mark.pattern("O2", "F33")
 def test_two_simultaneous_operators_cause_one_effect_and_either_can_undo_it(
     shop: Shop, open_page: Opener, failing: Failing

@@ -1,6 +1,5 @@
 """`manage.py reconcile` against the sandbox: what it shows, says and returns."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -22,19 +21,11 @@ pytestmark = pytest.mark.django_db
 DONE = {"reserve-stock": "completed", "create-shipment": "completed"}
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    sandbox = Sandbox(tmp_path_factory.mktemp("sandbox"))
-    yield sandbox
-    sandbox.end()
-
-
 @pytest.fixture
-def sandbox(running: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+def sandbox(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     for service in ("warehouse", "payments", "carrier"):
-        monkeypatch.setenv(f"{service.upper()}_URL", f"http://127.0.0.1:{running.port}/{service}")
-    yield running
-    running.ask("DELETE", "/_faults")
+        monkeypatch.setenv(f"{service.upper()}_URL", f"http://127.0.0.1:{sandbox.port}/{service}")
+    return sandbox
 
 
 @pytest.fixture

@@ -1,26 +1,23 @@
-"""The database dies, is cut off, is full, starved and restored, under load; every order ends correctly.
+"""The database dies, is cut off, starved and restored, under load; every order ends correctly.
 
 The server is the test's own. The roles reach it through a proxy that can cut a connection around a COMMIT.
 """
 
 import contextlib
-import os
 import random
 import shutil
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from uuid import UUID
 
 import psycopg
 import pytest
-from pytest_django import DjangoDbBlocker
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentRequest, Event, OrderProcess, SubmissionKey
 from tests.failures.web_shop import Shop
-from tests.support.own_database import OwnDatabase, own_database
+from tests.support.own_database import OwnDatabase
 from tests.support.proxy import Moment
 from tests.support.system import Process, System
 from tests.support.wait import until
@@ -300,63 +297,3 @@ def test_orders_continue_after_the_database_is_restored_to_an_earlier_moment(
     database.start()
     assert not Event.objects.filter(order_id__in=orders, kind="processed", at__lt=ended_at).exists()
     _all_processed(system)
-
-
-def _small_disk(folder: Path) -> bool:
-    if os.geteuid() != 0:
-        return False
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=220m,mode=0711", "none", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    return mounted.returncode == 0
-
-
-@pytest.mark.pattern("T1", "C9", "F24")
-def test_a_full_disk_loses_no_order(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
-    """Meanwhile nothing is accepted and nothing moves; the server may even stop. With free space, all goes on."""
-    disk = Path("/tmp") / f"sasweb-disk-{os.getpid()}"
-    disk.mkdir(mode=0o711)
-    if not _small_disk(disk):
-        disk.rmdir()
-        pytest.skip("needs the right to mount a small disk")
-    try:
-        with (
-            django_db_blocker.unblock(),
-            own_database(home=disk / "home", settings={"max_wal_size": "64MB"}) as database,
-        ):
-            _fill_and_free(database, disk, System(tmp_path, DATABASE_URL=database.url))
-    finally:
-        subprocess.run(["umount", str(disk)], check=False)
-        shutil.rmtree(disk, ignore_errors=True)
-
-
-def _fill_and_free(database: OwnDatabase, disk: Path, system: System) -> None:
-    try:
-        system.start_all()
-        system.place(6)
-        until(lambda: Event.objects.count() > 12, what="work under way")
-        ballast = disk / "ballast"
-        refused = 0
-        with ballast.open(
-            "wb", buffering=0
-        ) as file:  # unbuffered: closing the file would otherwise write the buffer and fail
-            while not refused:
-                with contextlib.suppress(OSError):
-                    while True:
-                        file.write(b"0" * 65_536)
-                try:
-                    with psycopg.connect(database.server.url, autocommit=True) as session:
-                        session.execute("CREATE TABLE IF NOT EXISTS filler AS SELECT 'x' AS t")
-                        session.execute(
-                            "INSERT INTO filler SELECT repeat('y', 500) FROM generate_series(1, 20000)"
-                        )
-                except psycopg.Error:
-                    refused += 1
-        ballast.unlink()
-        database.start_if_down()
-        database.act("DROP TABLE IF EXISTS filler")
-        _all_processed(system)
-    finally:
-        system.end()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -24,19 +23,11 @@ from tests.support.remote import answering, serving
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    sandbox = Sandbox(tmp_path_factory.mktemp("sandbox"))
-    yield sandbox
-    sandbox.end()
-
-
 @pytest.fixture
-def sandbox(running: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+def sandbox(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     """The warehouse that the job reads."""
-    monkeypatch.setenv("WAREHOUSE_URL", f"http://127.0.0.1:{running.port}/warehouse")
-    yield running
-    running.ask("DELETE", "/_faults")
+    monkeypatch.setenv("WAREHOUSE_URL", f"http://127.0.0.1:{sandbox.port}/warehouse")
+    return sandbox
 
 
 def make_products(*skus: str) -> None:

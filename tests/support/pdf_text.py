@@ -4,14 +4,25 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _OBJECT = re.compile(rb"(\d+) 0 obj\n(.*?)\nendobj", re.DOTALL)
 _LETTER = re.compile(rb"^<([0-9a-f]{4})> <([0-9a-f]+)>$", re.IGNORECASE | re.MULTILINE)
 _LETTERS = re.compile(rb"beginbfchar(.*?)endbfchar", re.DOTALL)
+_SPELLED = re.compile(rb"/ActualText<FEFF([0-9A-F]+)>>>BDC$")
 _FONT = re.compile(rb"/(f\d+) [\d.]+ Tf")
 UNKNOWN = "\ufffd"
 """Stands for a letter that no font had."""
+_PLACE = re.compile(rb"1 0 0 -1 ([\d.]+) ([\d.]+) cm")
 _ESCAPES = {ord("n"): 10, ord("r"): 13, ord("t"): 9, ord("b"): 8, ord("f"): 12}
+
+
+class Piece(NamedTuple):
+    """Some text of a page, and where it begins."""
+
+    text: str
+    x: float
+    y: float
 
 
 @dataclass(frozen=True)
@@ -23,25 +34,41 @@ class Pdf:
     @property
     def pages(self) -> list[str]:
         """The text of each page, one line for each piece of it."""
-        pages = [body for body in self.objects.values() if b"/Type/Page/" in body]
-        return ["".join(self._pieces(page)) for page in pages]
+        return ["".join(piece.text for piece in self._pieces(page)) for page in self._pages()]
 
-    def _pieces(self, page: bytes) -> Iterator[str]:
+    @property
+    def from_left(self) -> str:
+        """The text of all pages by where it stands, from above and from the left, whichever way it is read."""
+        pieces = [piece for page in self._pages() for piece in self._pieces(page)]
+        return "".join(piece.text for piece in sorted(pieces, key=lambda piece: (-piece.y, piece.x)))
+
+    def _pages(self) -> list[bytes]:
+        return [body for body in self.objects.values() if b"/Type/Page/" in body]
+
+    def _pieces(self, page: bytes) -> Iterator[Piece]:
         resources = self.objects[_reference(page, b"Resources")]
         fonts = {
             name: self._letters(self.objects[int(number)])
             for name, number in re.findall(rb"/(f\d+) (\d+) 0 R", resources)
         }
-        letters: dict[int, str] = {}
+        letters, is_spelled, x, y = dict[int, str](), False, 0.0, 0.0
         for operation, strings in _operations(_stream(self.objects[_reference(page, b"Contents")])):
+            if place := _PLACE.findall(operation):
+                x, y = map(float, place[-1])
             if font := _FONT.findall(operation):
                 letters = fonts[font[-1]]
-            if operation.endswith((b"TJ", b"Tj")):
+            text = ""
+            if spelled := _SPELLED.search(operation):
+                is_spelled = True
+                text = bytes.fromhex(spelled[1].decode()).decode("utf-16-be")
+            elif operation.endswith((b"TJ", b"Tj")) and not is_spelled:
                 codes = b"".join(strings)
-                for at in range(0, len(codes), 2):
-                    yield letters.get(int.from_bytes(codes[at : at + 2]), UNKNOWN)
+                codes_of = (int.from_bytes(codes[at : at + 2]) for at in range(0, len(codes), 2))
+                text = "".join(letters.get(code, UNKNOWN) for code in codes_of)
             elif operation.endswith(b"EMC"):
-                yield "\n"
+                text = "" if is_spelled else "\n"
+                is_spelled = False
+            yield Piece(text, x, y)
 
     def _letters(self, font: bytes) -> dict[int, str]:
         """The letters of a font by their codes."""

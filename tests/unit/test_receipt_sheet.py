@@ -1,7 +1,7 @@
 """A receipt as a PDF: its text stays text, every language shows, and any number of lines fits."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 
 import pytest
 import typst
@@ -11,8 +11,10 @@ from django.utils import translation
 from orders.fields.locales import reader_locale
 from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerLine
+from orders.shop.editions import EditionNumbers
 from orders.shop.owner import Owner
-from orders.shop.receipts.contents import Receipt, Row, receipt_of
+from orders.shop.receipts.contents import Receipt, Row, Seller, receipt_of
+from orders.shop.receipts.glyphs import covered
 from orders.shop.receipts.typesetting import STANDARDS, compiled, typeset
 from tests.support.order_bodies import LONDON
 from tests.support.pdf_text import read_pdf
@@ -29,7 +31,13 @@ OWNER = Owner(
 )
 
 
-def receipt(*, name: str = "Ada", country: str = "GB", titles: Sequence[str] = ("Tidal Lines",)) -> Receipt:
+def receipt(
+    *,
+    name: str = "Ada",
+    country: str = "GB",
+    titles: Sequence[str] = ("Tidal Lines",),
+    numbers: Mapping[str, EditionNumbers] | None = None,
+) -> Receipt:
     """The receipt of an order of two of each of these, in the active language."""
     price = Money(amount=3900, currency="EUR")
     lines = [CustomerLine(sku=title, title=title, quantity=2, unit_price=price) for title in titles]
@@ -43,6 +51,7 @@ def receipt(*, name: str = "Ada", country: str = "GB", titles: Sequence[str] = (
         help_address="hello@shop.example",
         is_demonstration=False,
         names={},
+        numbers=numbers or {},
         locale=reader_locale(),
     )
 
@@ -75,22 +84,65 @@ def test_a_receipt_keeps_the_standards_for_archives_and_for_screen_readers() -> 
         ("ko", "김철수 뷁"),
         ("zh-hans", "王珺 愛麗絲 あい"),
         ("en", "Ζωή Иван Đặng Łukasz"),
+        ("en", "สมชาย ใจดี"),
+        ("en", "प्रिया शर्मा"),
+        ("en", "Արմեն გიორგი"),
     ],
 )
 def test_every_language_and_its_names_show(language: str, name: str) -> None:
     with translation.override(language):
         sheet = receipt(name=name)
-    text = joined(text_of(compiled(sheet, standards=STANDARDS)))  # refuses a character without a glyph
+    text = joined(
+        text_of(compiled(asdict(sheet), standards=STANDARDS))
+    )  # refuses a character without a glyph
     assert joined(name) in text
     for words in (sheet.title, sheet.total, *(row.text for row in sheet.facts)):
         assert joined(words) in text
 
 
-def test_a_name_that_no_font_has_does_not_stop_a_receipt() -> None:
-    sheet = receipt(name="ก\U0001f381\u0001 Ada")
+@pytest.mark.parametrize(
+    ("name", "from_left"),
+    [("משה שרה 5", "5הרשהשמ"), ("Ada שרה", "Adaהרש"), ("د 12", "12د"), ("12 د", "د12")],
+)
+def test_arabic_and_hebrew_are_read_from_the_right(name: str, from_left: str) -> None:
+    sheet = replace(receipt(), customer=[name], facts=[], seller=Seller(name="Lithos", lines=[]))
+    pdf = read_pdf(compiled(asdict(sheet), standards=STANDARDS))
+    assert joined(pdf.from_left).startswith(joined(f"Lithos Receipt Seller Ships to Lithos {from_left} Item"))
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Ada \U0001f381 Lovelace", "Ada Lovelace"),
+        ("\U0001f469\u200d\U0001f469\u200d\U0001f467 Ada\u0001 1\ufe0f\u20e3", "Ada 1"),
+        ("\U0001f130da", "Ada"),
+        ("\U0001f381 \u1112\u1161\u11ab", "한"),
+    ],
+)
+def test_what_no_font_has_is_left_out_or_shown_in_another_form(name: str, shown: str) -> None:
+    sheet = receipt(name=name)
     with pytest.raises(typst.TypstError, match="could not be displayed"):
-        compiled(sheet, standards=STANDARDS)
-    assert "Ada" in text_of(typeset(sheet))
+        compiled(asdict(sheet), standards=STANDARDS)
+    pdf = typeset(sheet)
+    assert b"<pdfuaid:part>1</pdfuaid:part>" in pdf
+    assert f"Ships to\n{shown}\n12 St" in text_of(pdf)
+
+
+def test_a_line_of_which_nothing_is_left_takes_no_place() -> None:
+    assert "Ships to\n12 St James's Square\n" in text_of(typeset(receipt(name="\U0001f381")))
+
+
+def test_letters_that_no_font_has_are_boxes_and_do_not_stop_a_receipt() -> None:
+    pdf = typeset(receipt(name="தமிழ் \U0001f381 Ada"))
+    assert b"<pdfuaid:part>" not in pdf and "Ada" in text_of(pdf)
+
+
+def test_every_character_that_counts_as_shown_is() -> None:
+    """Those that are no white space, a hundred in a line."""
+    codes = sorted(code for code in covered() if chr(code).isprintable() and chr(code) != " ")
+    lines = ["".join(map(chr, codes[start : start + 100])) for start in range(0, len(codes), 100)]
+    assert len(codes) > 23_000
+    compiled(asdict(replace(receipt(), customer=lines)), standards=STANDARDS)
 
 
 def test_a_hundred_lines_go_over_pages_that_say_which_they_are() -> None:
@@ -155,6 +207,13 @@ def test_a_demonstration_says_that_no_money_has_moved() -> None:
         help_address="",
         is_demonstration=True,
         names={},
+        numbers={},
         locale=Locale("en"),
     )
     assert words in shown.small_print
+
+
+def test_the_numbers_of_prints_stand_under_their_line() -> None:
+    numbers = {"Atlas": EditionNumbers(numbers=(23, 24), size=25)}
+    text = text_of(typeset(receipt(titles=["Tidal Lines", "Atlas"], numbers=numbers)))
+    assert "Tidal Lines\n2\n€39.00\n€78.00\nAtlas\nNos. 23 and 24 of 25\n2\n€39.00\n€78.00\n" in text

@@ -20,8 +20,8 @@ SPEAKERS = re.compile(
     "|shop/storefront/pay_again|business/words)|templates/(storefront/)?order/|templates/storefront/parts/pay_again"
 )
 """The files whose sentences customers read of an order, on its page and in emails."""
-ELSEWHERE = re.compile("templates/order/(hidden|in_account|old_link)")
-"""Pages that say nothing of an order, but who may see it."""
+ELSEWHERE = re.compile("templates/order/(hidden|in_account|old_link|sum_rows)")
+"""What says nothing of how far an order is, but who may see it, and what it comes to."""
 OF_OTHER_ORDERS = {
     # of workflows that wait for other things than the shop's does
     "Someone is looking at it, and we’ll go on once they’ve decided.",

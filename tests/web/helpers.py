@@ -86,3 +86,9 @@ def in_threads(number: int, work: Callable[[int], T]) -> list[Future[T]]:
     futures = [executor.submit(run, index) for index in range(number)]
     executor.shutdown(wait=False)
     return futures
+
+
+def pass_time(seconds: float) -> None:
+    """Moves all buckets into the past."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE orders_bucket SET full_at = full_at - make_interval(secs => %s)", [seconds])

@@ -25,7 +25,7 @@ from tests.support.desk import (
     succeed,
     times_resubmitted,
 )
-from tests.support.factories import ago, make_order, make_purchase
+from tests.support.factories import ago, make_alert, make_order, make_purchase
 from tests.support.people import person, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -94,13 +94,15 @@ def test_the_inbox_shows_each_cause_once_with_what_is_at_risk(desk: Desk) -> Non
 
 
 @pytest.mark.pattern("A8")
-def test_an_outage_says_how_many_steps_wait_and_offers_nothing_to_resubmit(desk: Desk) -> None:
+def test_an_outage_says_how_many_wait_and_offers_nothing_to_resubmit(desk: Desk) -> None:
     open_outage("kitchen", code="unreachable", message="no answer")
     for _ in range(3):
         order = make_order({"mix": "not_started"}, process_state="pending")
         StepState.objects.filter(process=order, name="mix").update(waiting_since=ago(5))
+    make_alert(None, kind="late", code="deadlines", message="slow", subject="kitchen", agent="kitchen")
     client = desk("operator")
-    assert "3 steps waiting" in text_of(client.get("/console/alerts/"))
+    text = text_of(client.get("/console/alerts/"))
+    assert "3 steps waiting" in text and "deadlines 3 orders" in text
     page = client.get(f"/console/alerts/{group_of('unreachable').pk}/")
     assert "Steps waiting 3" in text_of(page)
     html = page.content.decode()

@@ -41,8 +41,10 @@ def test_the_closed_menu_has_the_number_of_open_alerts(desk: Desk) -> None:
 
 
 def menu_counts(html: str) -> list[str]:
-    """What the button of the menu counts and does not hide."""
-    summary = html[html.index('<details class="drop side__menu">') : html.index('<div class="side__groups">')]
-    counts = re.findall(r'id="menu-\w+"\s+data-live\s*(hidden)?>([^<]+)<', summary)
-    assert len(counts) == 3
-    return [text for hidden, text in counts if not hidden]
+    """What is counted beside the button of the menu and is not hidden. Each leads to its page."""
+    beside = html[html.index('<p class="side__counts">') : html.index('<div class="side__groups">')]
+    counts = re.findall(r'id="menu-(\w+)"\s+href="([^"]+)"\s+data-live\s*(hidden)?>([^<]+)<', beside)
+    assert [(name, url) for name, url, _, _ in counts] == [
+        (name, f"/console/{name}/") for name in ("alerts", "decisions", "approvals")
+    ]
+    return [text for _, _, hidden, text in counts if not hidden]

@@ -16,6 +16,7 @@ from orders.shop.models import Edition, Product
 from tests.agents.calls import forward
 from tests.support.factories import ago
 from tests.support.finished_orders import archive
+from tests.support.pdf_text import read_pdf
 from tests.web.conftest import Desk
 from tests.web.shopping import STEPS, done, guest_page, shop_order
 
@@ -94,6 +95,22 @@ def test_an_archived_order_keeps_its_numbers(client: Client) -> None:
     assert NUMBERS in text_of(client.get(guest_page(order)).content.decode())
 
 
+@pytest.mark.usefixtures("atlas")
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "Atlas · 60 × 80 cm · Signed and numbered Nos. 12 and 13 of 100"),
+        ("hu", "Atlas · 60 × 80 cm · Szignált és számozott Sorszám: 12 és 13 (100 példányból)"),
+        ("ko", "Atlas · 60 × 80 cm · 서명 · 넘버링 에디션 총 100장 중 12 및 13번"),
+        ("zh-hans", "Atlas · 60 × 80 cm · 签名编号版 编号 12和13"),
+    ],
+)
+def test_the_receipt_has_the_numbers(client: Client, language: str, words: str) -> None:
+    url = f"{guest_page(numbered_order(done(*STEPS)))}receipt.pdf"
+    pdf = client.get(url, headers={"Accept-Language": language}).content
+    assert "".join(words.split()) in "".join("".join(read_pdf(pdf).pages).split())
+
+
 def confirmation(order: OrderProcess, **changes: Any) -> str:
     request = forward("send-confirmation", lines=[PLAIN, SIGNED], **changes)
     request = type(request)(**{**vars(request), "order_id": order.order_id})
@@ -112,4 +129,9 @@ def test_the_confirmation_has_the_numbers(client: Client) -> None:
 def test_the_console_has_the_numbers(desk: Desk) -> None:
     order = numbered_order(done("reserve-stock"))
     text = desk("viewer").get(f"/console/orders/{order.order_id}/").content.decode()
-    assert f"<p>atlas-signed: {NUMBERS}</p>" in text
+    assert f"Edition numbers atlas-signed: {NUMBERS}" in text_of(text.partition('data-fold="storage"')[0])
+
+
+def test_the_console_has_no_numbers_that_were_given_back(desk: Desk) -> None:
+    order = numbered_order({"reserve-stock": {"state": "compensated"}})
+    assert NUMBERS not in text_of(desk("viewer").get(f"/console/orders/{order.order_id}/").content.decode())

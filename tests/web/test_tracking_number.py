@@ -9,6 +9,7 @@ from orders.models import StepState
 from orders.shop import tracking
 from tests.support.factories import ago
 from tests.support.finished_orders import archive
+from tests.web.conftest import Desk
 from tests.web.shopping import STEPS, done, guest_page, shop_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
@@ -52,3 +53,18 @@ def test_an_archived_order_keeps_its_number(client: Client) -> None:
     StepState.objects.filter(process=order, name="create-shipment").update(result={"tracking": "trk_1"})
     archive(order.order_id)
     assert "trk_1" in client.get(guest_page(order)).content.decode()
+
+
+def test_the_console_has_the_number_among_the_orders_facts(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACKING_URL", "https://parcels.example/{tracking}")
+    order = shop_order(SENT)
+    StepState.objects.filter(process=order, name="create-shipment").update(result={"tracking": "trk_1"})
+    text = (
+        desk("viewer")
+        .get(f"/console/orders/{order.order_id}/")
+        .content.decode()
+        .partition('data-fold="storage"')[0]
+    )
+    assert '<a href="https://parcels.example/trk_1" rel="noreferrer">trk_1</a>' in text

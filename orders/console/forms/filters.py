@@ -162,7 +162,7 @@ class FoldedFiltersForm(forms.Form):
         label="Customer",
         required=False,
         max_length=LONGEST,
-        widget=exact_input(placeholder="name, email or account"),
+        widget=exact_input(placeholder="name or email"),
     )
     total = forms.CharField(
         label="Total",
@@ -176,7 +176,7 @@ class FoldedFiltersForm(forms.Form):
         label="Placed since",
         required=False,
         max_length=40,
-        widget=exact_input(**{"class": "input filters__short", "placeholder": "2h, yesterday, 2026-11-01"}),
+        widget=exact_input(**{"class": "input filters__short", "placeholder": "2h, yesterday"}),
     )
     until = forms.CharField(
         label="Placed until",

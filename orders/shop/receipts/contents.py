@@ -14,9 +14,10 @@ from django.utils.translation import gettext as _
 from orders.business import LineName, SumRow
 from orders.business.words import Charge
 from orders.fields.money import Money
-from orders.selectors.customer_order import CustomerOrder
+from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop.description import ship_to
+from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.owner import Owner
 from orders.shop.workflows import FulfilOrder
 from orders.vocabulary import Goal
@@ -44,9 +45,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiptLine:
-    """One product of the order."""
+    """One product of the order. `numbers` are those of the prints of a numbered edition, in words."""
 
     title: str
+    numbers: str
     quantity: str
     unit_price: str
     amount: str
@@ -114,10 +116,11 @@ def receipt_of(
     help_address: str,
     is_demonstration: bool,
     names: Mapping[str, LineName],
+    numbers: Mapping[str, EditionNumbers],
     locale: Locale,
 ) -> Receipt:
     """The receipt of an order that has one. `names` are those of its lines, by SKU; a line without a name has its own
-    title."""
+    title. `numbers` are those of its numbered prints, by SKU."""
     order, total = tracked.order, tracked.order.total
     assert total is not None, "an order that was paid has a total"
     paid_at = charged_at(order, tracked.occurrences)
@@ -144,12 +147,7 @@ def receipt_of(
         ],
         facts=facts,
         lines=[
-            _line(
-                names[line.sku].whole if line.sku in names else line.title,
-                line.quantity,
-                line.unit_price,
-                locale,
-            )
+            _line(line, name=names.get(line.sku), edition=numbers.get(line.sku), locale=locale)
             for line in order.lines
         ],
         between=[_sum_row(row, locale) for row in rows if not row.is_included],
@@ -167,12 +165,16 @@ def _seller(owner: Owner, shop_name: str, help_address: str) -> Seller:
     return Seller(name=owner.company or shop_name, lines=[line for line in lines if line])
 
 
-def _line(title: str, quantity: int, unit_price: Money, locale: Locale) -> ReceiptLine:
-    amount = Money(amount=quantity * unit_price.amount, currency=unit_price.currency)
+def _line(
+    line: CustomerLine, *, name: LineName | None, edition: EditionNumbers | None, locale: Locale
+) -> ReceiptLine:
+    price = line.unit_price
+    amount = Money(amount=line.quantity * price.amount, currency=price.currency)
     return ReceiptLine(
-        title=title,
-        quantity=str(quantity),
-        unit_price=money(unit_price, locale=locale),
+        title=name.whole if name else line.title,
+        numbers=numbers_in_words(edition, locale=locale) if edition else "",
+        quantity=str(line.quantity),
+        unit_price=money(price, locale=locale),
         amount=money(amount, locale=locale),
     )
 

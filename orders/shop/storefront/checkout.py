@@ -148,12 +148,10 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
     except NotDeliveredError:
         form.add_error("country", _("We don’t deliver there. Choose another country."))
         return _show(request, cart.read(request), form)
-    except KeyReusedError:
+    except KeyReusedError as used:
         # Another form of this session was quicker, and its order stands.
-        earlier = customer_services.order_of_key(client=client, key=key)
-        assert earlier, "a used key has an order"
         messages.info(request, _("You’ve already placed this order, from another window."))
-        return redirect(_remember(request, key, earlier))
+        return redirect(_remember(request, key, used.order_id))
     return redirect(_remember(request, key, placed_order.order_id))
 
 

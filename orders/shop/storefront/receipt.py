@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 from orders.fields.locales import reader_locale
 from orders.order_page.visits import Visit, of_an_order
 from orders.shop import catalogue
+from orders.shop.given_numbers import given_numbers
 from orders.shop.owner import present_owner
 from orders.shop.pictures import line_names
 from orders.shop.receipts.contents import has_receipt, receipt_of
@@ -31,6 +32,7 @@ def show_receipt(request: HttpRequest, visit: Visit) -> HttpResponse:
         help_address=settings.CONFIG.help_address,
         is_demonstration=settings.IS_DEMONSTRATION,
         names=line_names(catalogue.line_products(line.sku for line in order.lines)),
+        numbers=given_numbers(visit.tracked),
         locale=reader_locale(),
     )
     name = f'attachment; filename="receipt-{order.number}.pdf"'

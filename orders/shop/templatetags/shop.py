@@ -40,9 +40,10 @@ from orders.shop import catalogue, posters, pricing
 from orders.shop import stock_words as stock_words_of
 from orders.shop.delivery_words import arrives
 from orders.shop.description import ship_to
-from orders.shop.editions import is_numbered, numbered_lines, numbers_of
+from orders.shop.editions import numbered_lines
 from orders.shop.estimates import estimate
-from orders.shop.fulfilment import RESERVATION, SHIPMENT
+from orders.shop.fulfilment import SHIPMENT
+from orders.shop.given_numbers import given_numbers
 from orders.shop.offers import Offer
 from orders.shop.pictures import line_names
 from orders.shop.receipts import contents
@@ -124,10 +125,8 @@ def delivery_terms() -> Sequence[TermsRow]:
 @register.simple_tag
 def edition_numbers(tracked: TrackedOrder) -> Sequence[tuple[LineName, str]]:
     """The numbers of an order's prints, once the warehouse has given them. No statement for an order without any."""
-    if not is_numbered(tracked.data):
-        return []
-    numbers = numbers_of(tracked_orders.result_of(tracked.order, RESERVATION))
-    names = line_names(catalogue.line_products(numbers))
+    numbers = given_numbers(tracked)
+    names = line_names(catalogue.line_products(numbers)) if numbers else {}
     return numbered_lines(tracked.order.lines, numbers, names=names, locale=reader_locale())
 
 
