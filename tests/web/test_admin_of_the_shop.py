@@ -65,8 +65,8 @@ def save_terms(root: Client, **changes: Any) -> list[str]:
 
 def warnings(page: str) -> list[str]:
     """The warnings on a page of the admin site, as they read."""
-    found = re.findall(r'<li class="warning">(.*?)</li>', page, re.S)
-    return [html.unescape(" ".join(re.sub("<[^>]+>", "", text).split())) for text in found]
+    items = re.findall(r'<li class="warning">(.*?)</li>', page, re.S)
+    return [html.unescape(" ".join(re.sub("<[^>]+>", "", text).split())) for text in items]
 
 
 def cells(page: str, column: str) -> list[str]:
