@@ -20,6 +20,12 @@ from orders.shop.offers import price_of
 from orders.shop.sold_prints import sold_prints
 from orders.wording.units import english_money
 
+FIELDS = (
+    *("sku", "variant_of", "size", "edition", "edition_size", "stock_in_words"),
+    *("title", "artist", "description", "price", "currency", "design", "is_listed", "rank", "added_at"),
+)
+"""Those of a product's form, in their order."""
+
 
 class _Indented(json.JSONEncoder):
     """JSON of which each member is on a line of its own."""
@@ -36,7 +42,7 @@ class ProductForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         initial=dict,
         encoder=_Indented,
-        help_text="what the picture is drawn from; empty for a variant, which has that of its poster",
+        help_text="What the picture is drawn from. Leave it empty for a variant, which has that of its poster.",
         widget=forms.Textarea(attrs={"rows": 16, "cols": 60, "spellcheck": "false"}),
     )
 
@@ -76,6 +82,10 @@ class ProductAdmin(AuditedAdmin):
     ordering = ("sku",)
     raw_id_fields = ("variant_of",)
     paginator = BoundedPaginator
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Returns the fields of the form. A product that is being added has no stock yet."""
+        return [name for name in FIELDS if obj or name != "stock_in_words"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Makes an existing product's SKU read-only, and shows what the warehouse has of it."""
@@ -139,5 +149,5 @@ def _warn_of_unserved(request: HttpRequest, currency: str) -> None:
         return
     words = admin_words.only_served(currency, [countries.name_in_sentence(code) for code in codes])
     url = f"{reverse('admin:shop_deliveryterms_add')}?{urlencode({'currency': currency})}"
-    link = format_html('<a href="{}">Add terms for every other country</a>', url)
-    messages.warning(request, format_html("{} {}", words, link))
+    link = format_html('<a href="{}">add terms in {} with an empty country</a>', url, currency)
+    messages.warning(request, format_html("{} To serve every other country too, {}.", words, link))

@@ -48,11 +48,8 @@ def tax(rate: int) -> str:
 
 
 def only_served(currency: str, countries: Sequence[str]) -> str:
-    """That orders in a currency go to these countries alone, by their names, and how that is changed."""
+    """That orders in a currency go to these countries alone, by their names."""
     named, more = countries[:MOST_NAMED], len(countries) - MOST_NAMED
     others = [counted(more, "other country", "other countries")] if more > 0 else []
     where = f"to {named[0]} only" if len(countries) == 1 else f"only to {in_words([*named, *others])}"
-    return (
-        f"Orders in {currency} are now delivered {where}. To serve every other country too, add terms in {currency}"
-        " with an empty country."
-    )
+    return f"Orders in {currency} are now delivered {where}."

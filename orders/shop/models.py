@@ -32,7 +32,7 @@ class Product(models.Model):
     variant_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="variants"
     )
-    size = models.CharField(max_length=LONGEST_SIZE, blank=True, help_text="centimetres, as in 30x40")
+    size = models.CharField(max_length=LONGEST_SIZE, blank=True, help_text="In centimetres, as in 30x40.")
     edition = models.CharField(max_length=12, choices=Edition, default=Edition.OPEN)
     title = models.CharField(max_length=120)
     artist = models.CharField(max_length=120)
@@ -49,12 +49,12 @@ class Product(models.Model):
     edition_size = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="how many numbered prints there are of a signed edition; empty if they have no numbers; never fewer"
-        " than are sold",
+        help_text="How many numbered prints there are of a signed edition, never fewer than are sold. Leave it empty if"
+        " they have no numbers.",
     )
     is_listed = models.BooleanField(default=True)
     rank = models.PositiveIntegerField(
-        default=1000, help_text="position among the featured posters, lowest first"
+        default=1000, help_text="Its position among the featured posters, lowest first."
     )
     added_at = models.DateTimeField(db_default=Now())
 
@@ -119,11 +119,11 @@ class DeliveryTerms(models.Model):
         help_text="In minor units of the currency: 690 for €6.90, 0 if delivery is free."
     )
     fewest_days = models.PositiveSmallIntegerField(
-        validators=[MinValueValidator(1)], help_text="working days from the order to the door, at least"
+        validators=[MinValueValidator(1)], help_text="Working days from the order to the door, at least."
     )
     most_days = models.PositiveSmallIntegerField(
         validators=[MaxValueValidator(MOST_DAYS)],
-        help_text="working days from the order to the door, at most",
+        help_text="Working days from the order to the door, at most.",
     )
     tax_rate = models.PositiveSmallIntegerField(
         default=0,

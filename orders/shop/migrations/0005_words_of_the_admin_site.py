@@ -1,6 +1,5 @@
 """What the admin site says of prices, rates and mistakes. Nothing of it is in the database."""
 
-
 import django.core.validators
 from django.db import migrations, models
 
@@ -19,6 +18,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='deliveryterms',
+            name='fewest_days',
+            field=models.PositiveSmallIntegerField(help_text='Working days from the order to the door, at least.', validators=[django.core.validators.MinValueValidator(1)]),
+        ),
+        migrations.AlterField(
+            model_name='deliveryterms',
+            name='most_days',
+            field=models.PositiveSmallIntegerField(help_text='Working days from the order to the door, at most.', validators=[django.core.validators.MaxValueValidator(99)]),
+        ),
+        migrations.AlterField(
+            model_name='deliveryterms',
             name='price',
             field=models.PositiveIntegerField(help_text='In minor units of the currency: 690 for €6.90, 0 if delivery is free.'),
         ),
@@ -30,12 +39,22 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='product',
             name='edition_size',
-            field=models.PositiveIntegerField(blank=True, help_text='how many numbered prints there are of a signed edition; empty if they have no numbers; never fewer than are sold', null=True),
+            field=models.PositiveIntegerField(blank=True, help_text='How many numbered prints there are of a signed edition, never fewer than are sold. Leave it empty if they have no numbers.', null=True),
         ),
         migrations.AlterField(
             model_name='product',
             name='price',
             field=models.PositiveIntegerField(help_text='In minor units of the currency: 3900 for €39.00. It includes the tax.'),
+        ),
+        migrations.AlterField(
+            model_name='product',
+            name='rank',
+            field=models.PositiveIntegerField(default=1000, help_text='Its position among the featured posters, lowest first.'),
+        ),
+        migrations.AlterField(
+            model_name='product',
+            name='size',
+            field=models.CharField(blank=True, help_text='In centimetres, as in 30x40.', max_length=12),
         ),
         migrations.AlterConstraint(
             model_name='deliveryterms',
