@@ -83,9 +83,9 @@ class ProductAdmin(AuditedAdmin):
     raw_id_fields = ("variant_of",)
     paginator = BoundedPaginator
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Returns the fields of the form. A product that is being added has no stock yet."""
-        return [name for name in FIELDS if obj or name != "stock_in_words"]
+        return tuple(name for name in FIELDS if obj or name != "stock_in_words")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Makes an existing product's SKU read-only, and shows what the warehouse has of it."""
