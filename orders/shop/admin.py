@@ -35,7 +35,10 @@ class _Indented(json.JSONEncoder):
 
 
 class ProductForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A product. Only a poster has a design; that of its variants is empty."""
+    """A product. Only a poster has a design; that of its variants is empty. `leaves_none` is whether the edition gets
+    as small as what is sold of it."""
+
+    leaves_none = False
 
     design = forms.JSONField(
         label="Design",
@@ -66,6 +69,7 @@ class ProductForm(forms.ModelForm):  # type: ignore[type-arg]
         sold = sold_prints(self.instance)
         if size < sold.smallest_edition:
             raise forms.ValidationError(admin_words.too_small(sold))
+        self.leaves_none = size == sold.count
         return size
 
 
@@ -90,6 +94,11 @@ class ProductAdmin(AuditedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Makes an existing product's SKU read-only, and shows what the warehouse has of it."""
         return ("sku", "stock_in_words") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if obj.is_listed and getattr(form, "leaves_none", False):  # the list has a form of its own
+            messages.warning(request, admin_words.all_sold(obj.edition_size))
 
     @admin.display(description="Price", ordering="price")
     def price_in_words(self, product: Product) -> str:

@@ -24,6 +24,13 @@ def too_small(sold: SoldPrints) -> str:
     )
 
 
+def all_sold(size: int) -> str:
+    """That an edition is now as small as what is sold of it, and what to do. The warehouse learns its size with the
+    next order, so until then no page knows that none are left."""
+    prints = "The only print of this edition is" if size == 1 else f"All {size} prints of this edition are"
+    return f"{prints} sold. Untick “Is listed”, because the warehouse will refuse the next order."
+
+
 def stock_in_words(stock: int | None, read_at: datetime | None, *, now: datetime) -> str:
     """How many the warehouse has left, and when it said so."""
     if stock is None or read_at is None:

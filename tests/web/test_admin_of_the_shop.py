@@ -25,6 +25,10 @@ ONLY_GERMANY = (
     "Orders in EUR are now delivered to Germany only. To serve every other country too, add terms in EUR with an empty"
     " country."
 )
+ALL_SOLD = (
+    "All 3 prints of this edition are sold. Untick “Is listed”, because the warehouse will refuse the next"
+    " order."
+)
 
 
 @pytest.fixture
@@ -122,6 +126,23 @@ def test_an_edition_of_which_nothing_is_known_may_have_any_size(root: Client, nu
         "2 prints of this edition are sold, so it can’t have fewer than 2."
     ]
     assert save_product(root, numbered, title="Sunset") == []  # nothing else asks how many are sold
+
+
+def test_an_edition_that_is_cut_to_what_is_sold_warns_while_it_is_still_for_sale(
+    root: Client, numbered: Product
+) -> None:
+    """The warehouse learns its size with the next order, and then refuses it."""
+    reserved(1, 3)
+    assert save_product(root, numbered, edition_size=3, is_listed="on") == []
+    assert warnings(root.get("/admin/shop/product/").content.decode()) == []  # number 2 is left
+    reserved(2)
+    Product.objects.update(edition_size=100)
+    numbered.refresh_from_db()
+    for is_listed in ("", "on"):
+        assert save_product(root, numbered, edition_size=3, is_listed=is_listed) == []
+        page = root.get("/admin/shop/product/").content.decode()
+        assert warnings(page) == ([ALL_SOLD] if is_listed else [])
+        Product.objects.update(edition_size=100)
 
 
 @pytest.mark.parametrize(
