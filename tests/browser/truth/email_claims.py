@@ -28,6 +28,7 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     ),
     "Should arrive": may_arrive,
     "Receipt": lambda k: k.count("capture") > 0,
+    "Download the PDF": lambda k: k.count("capture") > 0,
     "Your order is taking longer than we promised": lambda k: k.is_late and not k.happened("processed"),
     "We’ll wait for you until {moment}. After that we’ll cancel the order.": lambda k: k.waits_for_customer,
 }
@@ -58,6 +59,7 @@ MEANS_NOTHING = frozenset(
         "Pay another way",
         "Pay this way",
         "Total",
+        "free",
         "Order number",
         "Placed",
         "Promised by",
