@@ -215,9 +215,10 @@ class OrderKind:
         return {}
 
     @classmethod
-    def email_facts(cls, data: Json) -> Sequence[tuple[str, str]]:
+    def email_facts(cls, data: Json, *, on_course_since: datetime | None) -> Sequence[tuple[str, str]]:
         """Returns what the email that says we have an order says of it besides its lines and number, such as where it
-        goes: labels with what they stand for, in the active language. The data may be anything."""
+        goes: labels with what they stand for, in the active language. `on_course_since` is when it was placed; None if
+        it is late or held up, so that nobody knows when it is done. The data may be anything."""
         return ()
 
     @classmethod

@@ -4,19 +4,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 from orders.emails.html import as_html
 from orders.emails.letter import Letter, Picture, as_text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Email:
-    """One email to one recipient: in plain text, and also in HTML with pictures if it is for a customer."""
+    """One email to one recipient: in plain text, and also in HTML with pictures if it is for a customer. Replies go to
+    `reply_to`, or to the sender if that is empty."""
 
     recipient: str
     subject: str
     body: str
     html: str = ""
     pictures: Sequence[Picture] = ()
+    reply_to: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +32,14 @@ class WebhookCall:
 
 
 def email_of(letter: Letter, *, recipient: str) -> Email:
-    """The email that a letter is sent as."""
+    """The email that a letter to a customer is sent as."""
     return Email(
         recipient=recipient,
         subject=letter.subject,
         body=as_text(letter),
         html=as_html(letter),
         pictures=letter.pictures,
+        reply_to=settings.CONFIG.shop_email,
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from email.utils import format_datetime
+from email.utils import format_datetime, parseaddr
 
 import structlog
 from django.conf import settings
@@ -36,6 +36,7 @@ def _send(email: Email, message_id: str) -> None:
         message = Message(
             headers={
                 "From": mailbox(config.email_from, address=sender),
+                **_reply_to(email),
                 "To": recipient,
                 "Subject": email.subject,
                 "Message-ID": f"<{message_id}>",
@@ -50,6 +51,13 @@ def _send(email: Email, message_id: str) -> None:
     except ValueError as error:  # a line break in a header, or an invalid email
         raise NotSentError(str(error), is_final=True) from error
     mail_server.send(config.email_url, content, sender=sender, recipient=recipient)
+
+
+def _reply_to(email: Email) -> dict[str, str]:
+    if not email.reply_to:
+        return {}
+    address = mail_server.address(parseaddr(email.reply_to)[1])  # the first, as on the pages
+    return {"Reply-To": mailbox(email.reply_to, address=address)}
 
 
 def _call(call: WebhookCall, message_id: str) -> None:

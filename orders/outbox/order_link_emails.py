@@ -1,7 +1,7 @@
 """The email with the link that leads a guest back to an order. The first one says that we have the order, and which."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.utils import timezone
@@ -9,11 +9,12 @@ from django.utils.translation import gettext as _
 
 from orders.access import guest_links
 from orders.access.public_urls import public_url
-from orders.business import registry
+from orders.business import OrderKind, Situation, registry
 from orders.business.editing import sends_notice
 from orders.emails.letter import Block, Button, Facts, Heading, Note, Paragraph
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
+from orders.fields.locales import reader_locale
 from orders.fields.order_numbers import spoken_number
 from orders.models import OutgoingMessage
 from orders.outbox.content import Email, email_of
@@ -23,6 +24,7 @@ from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import ActorKind, EventKind, Goal, Outcome, StepStatus
+from orders.wording.customers.progress import progress
 
 IS_NEW = "is_new"
 """The argument of the message that is posted together with its order."""
@@ -83,8 +85,16 @@ def _has_emailed_link(order: CustomerOrder) -> bool:
 def _order(order_id: UUID, tracked: TrackedOrder | None) -> Sequence[Block]:
     if tracked is None:
         return [Facts([(_("Order number"), spoken_number(order_id))])]
-    kind = registry.find_kind(tracked.order.workflow)
-    return the_order(tracked, facts=kind.email_facts(tracked.data) if kind else ())
+    kind = registry.find_kind(tracked.order.workflow) or OrderKind
+    facts = kind.email_facts(tracked.data, on_course_since=_on_course_since(tracked))
+    return the_order(tracked, facts=facts)
+
+
+def _on_course_since(tracked: TrackedOrder) -> datetime | None:
+    """When an order was placed; None once it is late, held up or waits for its customer."""
+    present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
+    is_on_course = present.situation in (Situation.RECEIVED, Situation.WORKING) and not present.is_late
+    return tracked.order.placed_at if is_on_course else None
 
 
 def record_sent(message: OutgoingMessage) -> None:

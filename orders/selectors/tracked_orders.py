@@ -3,7 +3,7 @@
 An order belongs to an account or to a guest. Callers ask for a guest's order only for a visitor with a signed link.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -93,6 +93,14 @@ class Addressee(NamedTuple):
         return self.is_guest or self.is_reachable_in_account or has_ordered_here
 
 
+class StepEnd(NamedTuple):
+    """How far a step is: whether it is known to have been done, also if it was reversed since, and when it was
+    completed; None if it is not."""
+
+    was_done: bool = False
+    completed_at: datetime | None = None
+
+
 def addressee_of(order_id: UUID) -> Addressee | None:
     """Who reads the emails about an order; None if it is not among the stored ones, as before it is inserted and once
     it is archived."""
@@ -128,10 +136,16 @@ def belongs_to_account(*, order_id: UUID) -> bool:
     )
 
 
-def completed_at(order_id: UUID, step: str) -> datetime | None:
-    """When a step of an order was completed; None if it is not. One statement."""
-    rows = StepState.objects.filter(process_id=order_id, name=step, state=StepStatus.COMPLETED)
-    return rows.values_list("completed_at", flat=True).first()
+def step_ends(order_id: UUID, steps: Collection[str]) -> Mapping[str, StepEnd]:
+    """How far these steps of an order are; it has none of an order that is archived. One statement."""
+    rows = StepState.objects.filter(process_id=order_id, name__in=steps)
+    return {
+        name: StepEnd(
+            was_done=outcome == Outcome.DONE,
+            completed_at=completed_at if state == StepStatus.COMPLETED else None,
+        )
+        for name, state, outcome, completed_at in rows.values_list("name", "state", "outcome", "completed_at")
+    }
 
 
 def result_of(order: CustomerOrder, step: str) -> Mapping[str, Any]:
@@ -144,11 +158,6 @@ def result_of(order: CustomerOrder, step: str) -> Mapping[str, Any]:
     else:
         results = list(StepState.objects.filter(process=order.id, name=step).values_list("result", flat=True))
     return results[0] or {} if results else {}
-
-
-def was_done(*, order_id: UUID, step: str) -> bool:
-    """Whether a step of an order that is not archived is known to have been done, also if it was reversed since."""
-    return StepState.objects.filter(process=order_id, name=step, outcome=Outcome.DONE).exists()
 
 
 def _tracked(order_id: UUID, belonging: Belonging) -> TrackedOrder | None:

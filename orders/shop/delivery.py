@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from orders.business.reading import BadOrderError, read_object, read_whole, shown
@@ -134,6 +134,13 @@ def arrival(delivery: Delivery, since: date) -> Arrival:
     return Arrival(
         working_day_after(since, delivery.fewest_days), working_day_after(since, delivery.most_days)
     )
+
+
+def expected_arrival(data: Mapping[str, Any], since: datetime) -> Arrival | None:
+    """The days on which an order that was placed, or sent, then should arrive; None if its data do not say. They may be
+    anything. Days are those of UTC."""
+    delivery = delivery_of(data)
+    return arrival(delivery, since.astimezone(UTC).date()) if delivery else None
 
 
 def working_day_after(day: date, count: int) -> date:

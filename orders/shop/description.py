@@ -128,6 +128,13 @@ def ship_to(data: Mapping[str, Any]) -> Mapping[str, str]:
     return {part: parts[part] for part in PARTS if isinstance(parts.get(part), str)}
 
 
+def whole_address(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns an order's address if it has the parts that every address has; an empty one if not. The data may be
+    anything."""
+    address = ship_to(data)
+    return address if all(address.get(part) for part in ALWAYS) else {}
+
+
 def _payment_method(value: object) -> str:
     """Reads the gateway's token. One that no gateway gives would only be found out when the order is paid for."""
     if not isinstance(value, str) or not re.fullmatch(PAYMENT_TOKEN, value):

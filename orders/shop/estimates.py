@@ -1,10 +1,10 @@
 """When an order should arrive, for as long as that is true."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC
 
 from orders.business import Situation
 from orders.selectors.tracked_orders import TrackedOrder
-from orders.shop.delivery import Arrival, arrival, delivery_of
+from orders.shop.delivery import Arrival, expected_arrival
 from orders.shop.fulfilment import SHIPMENT
 from orders.vocabulary import StepStatus
 from orders.wording.customers.progress import Progress
@@ -15,16 +15,11 @@ ON_ITS_WAY = (Situation.RECEIVED, Situation.WORKING, Situation.FULFILLED, Situat
 def estimate(tracked: TrackedOrder, progress: Progress) -> Arrival | None:
     """When an order should arrive: from when it was placed and, once it is sent, from then. None where nothing is known
     of it: the order is held up, declined, late or cancelled, nothing is sent, or the last day has passed."""
-    delivery = delivery_of(tracked.data)
-    if delivery is None or progress.is_late or progress.situation not in ON_ITS_WAY:
+    if progress.is_late or progress.situation not in ON_ITS_WAY:
         return None
     shipment = next((step for step in tracked.order.steps if step.name == SHIPMENT), None)
     if shipment and shipment.state == StepStatus.SKIPPED:
         return None
     since = shipment.completed_at if shipment else None
-    days = arrival(delivery, _day(since or tracked.order.placed_at))
-    return days if _day(tracked.seen_at) <= days.latest else None
-
-
-def _day(at: datetime) -> date:
-    return at.astimezone(UTC).date()
+    days = expected_arrival(tracked.data, since or tracked.order.placed_at)
+    return days if days and tracked.seen_at.astimezone(UTC).date() <= days.latest else None

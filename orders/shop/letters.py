@@ -8,7 +8,7 @@ the day when it was made, and in what could not be looked up.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from email.utils import parseaddr
 
 from django.utils import translation
@@ -35,7 +35,7 @@ from orders.fields.locales import known_language, reader_locale
 from orders.fields.money import Money
 from orders.fields.order_numbers import spoken_number
 from orders.shop.addresses import written_address
-from orders.shop.delivery import arrival, delivery_of
+from orders.shop.delivery import expected_arrival
 from orders.shop.delivery_words import arrives, sum_rows
 from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.fulfilment import SHIPMENT
@@ -51,12 +51,14 @@ LONGEST_ADDRESS = 254
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who emails come from: the `From` header, the `name` in it, the bare `address` and its `domain`."""
+    """Who emails come from: the `From` header, the `name` in it, the bare `address` and its `domain`. `reply_to` is the
+    header `Reply-To`; "" if replies go to the sender."""
 
     header: str
     name: str
     address: str
     domain: str
+    reply_to: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +95,27 @@ class OrderEmail:
     content: bytes
 
 
-def read_sender(text: str) -> Sender:
-    """Reads `orders@shop.example` or `Shop <orders@shop.example>`. Raises `ValueError` for anything else."""
+def read_sender(text: str, *, reply_to: str = "") -> Sender:
+    """Reads `orders@shop.example` or `Shop <orders@shop.example>`, and where replies go, if not there. Raises
+    `ValueError` for anything else."""
     name, address = parseaddr(text)
     if not _is_address(address) or not text.isprintable():
         raise ValueError(f"the sender of emails must look like Shop <orders@shop.example>, not {text!r}")
     domain = address.rpartition("@")[2]
-    return Sender(header=mailbox(text, address=address), name=name or domain, address=address, domain=domain)
+    return Sender(
+        header=mailbox(text, address=address),
+        name=name or domain,
+        address=address,
+        domain=domain,
+        reply_to=_read_reply_to(reply_to) if reply_to else "",
+    )
+
+
+def _read_reply_to(text: str) -> str:
+    address = parseaddr(text)[1]
+    if not _is_address(address) or not text.isprintable():
+        raise ValueError(f"replies to emails must go to an address like hello@shop.example, not {text!r}")
+    return mailbox(text, address=address)
 
 
 def message_id(key: str, domain: str) -> str:
@@ -120,7 +136,11 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
             *_arrival(request, enclosures),
             *_tracking(request, enclosures),
             *_numbers(request.data, enclosures),
-            *([(_("Receipt"), Link(_("Receipt (PDF)"), enclosures.receipt))] if enclosures.receipt else []),
+            *(
+                [(_("Receipt"), Link(_("Download the PDF"), enclosures.receipt))]
+                if enclosures.receipt
+                else []
+            ),
         ]
         thanks = _("Thank you for your order.")
         blocks: list[Block] = [
@@ -175,11 +195,10 @@ def _was_sent(request: Request) -> bool:
 
 def _arrival(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
     """From when to when the parcel should arrive, if it was sent and the order says how long that takes."""
-    delivery = delivery_of(request.data)
-    if delivery is None or enclosures.sent_at is None or not _was_sent(request):
+    if enclosures.sent_at is None or not _was_sent(request):
         return []
-    days = arrival(delivery, enclosures.sent_at.astimezone(UTC).date())
-    return [(_("Should arrive"), arrives(days, locale=reader_locale()))]
+    days = expected_arrival(request.data, enclosures.sent_at)
+    return [(_("Should arrive"), arrives(days, locale=reader_locale()))] if days else []
 
 
 def _tracking(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str | Link]]:
@@ -238,6 +257,7 @@ def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence
     )
     headers = {
         "From": sender.header,
+        **({"Reply-To": sender.reply_to} if sender.reply_to else {}),
         "To": recipient,
         "Subject": letter.subject,
         "Message-ID": message_id(request.key, sender.domain),

@@ -11,7 +11,7 @@ def words_of(offer: Offer) -> str:
     if offer.is_sold_out:
         return gettext("Sold out")
     size, stock = offer.edition_size, offer.stock
-    if size and stock is None:
+    if size and (stock is None or stock > size):  # the warehouse has not been told of a smaller edition yet
         return gettext("Edition of {size}").format(size=size)
     if size and stock is not None:
         words = ngettext("Edition of {size}, {left} left", "Edition of {size}, {left} left", stock)

@@ -27,11 +27,11 @@ from orders.business import (
     Workflow,
     fewer_lines,
 )
-from orders.fields import postal_address
+from orders.fields.locales import reader_locale
 from orders.shop import catalogue, delivery_words, description, fulfilment, pricing, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
-from orders.shop.delivery import delivery_of, sum_of, summed_again, sums, tax_of
+from orders.shop.delivery import delivery_of, expected_arrival, sum_of, summed_again, sums, tax_of
 from orders.shop.editions import numbers_in_words, numbers_of
 from orders.shop.models import Product
 from orders.shop.pictures import line_names, line_pictures
@@ -200,10 +200,17 @@ class FulfilOrder(OrderKind):
         return line_pictures(catalogue.line_products(skus), width=width)
 
     @classmethod
-    def email_facts(cls, data: Json) -> Sequence[tuple[str, str]]:
-        address = description.ship_to(data)
-        is_whole = all(address.get(part) for part in postal_address.ALWAYS)
-        return [(gettext("Ships to"), written_address(address))] if is_whole else []
+    def email_facts(cls, data: Json, *, on_course_since: datetime | None) -> Sequence[tuple[str, str]]:
+        address = description.whole_address(data)
+        days = expected_arrival(data, on_course_since) if on_course_since else None
+        return [
+            *([(gettext("Ships to"), written_address(address))] if address else []),
+            *(
+                [(gettext("Should arrive"), delivery_words.arrives(days, locale=reader_locale()))]
+                if days
+                else []
+            ),
+        ]
 
     @classmethod
     def sum_rows(cls, data: Json) -> Sequence[SumRow]:

@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 from orders.selectors.desk.causes import Ending, OpenTime
 from orders.selectors.desk.lately_ended import LatelyEnded
 from orders.vocabulary import ActorKind, AlertKind
-from orders.wording.alert_words import alert_text
+from orders.wording.alert_words import alert_heading, alert_text
 from orders.wording.moments import minute, span
 from orders.wording.order_edits import in_words
 from orders.wording.units import counted, duration, number
@@ -54,7 +54,9 @@ def over_in_words(cause: LatelyEnded, *, today: date) -> str:
         return f"{what} {lasted}.{waited}"
     where = f" at {cause.agent}" if cause.agent else ""
     if AlertKind.are_about_orders(cause.kind):
-        return f"{orders} failed{where} {lasted}: {alert_text(cause.kind, cause.pattern)}"[:MOST_SHOWN]
+        failed = f"{orders} failed{where} {lasted}: "
+        rest = max(0, MOST_SHOWN - len(failed + alert_heading(cause.kind, "")))
+        return failed + alert_heading(cause.kind, cause.pattern[:rest])
     return f"{capfirst(cause.pattern)}, {lasted}"[:MOST_SHOWN]
 
 

@@ -27,7 +27,13 @@ PUBLIC = (
     *("orders.services.order_lock", "orders.services.placing", "orders.services.signalling"),
     *("orders.services.answers", "orders.selectors.accounts", "orders.selectors.order_lists"),
     *("orders.selectors.customer_order", "orders.selectors.orders", "orders.selectors.paging"),
-    *("orders.selectors.tracked_orders", "orders.access", "orders.admin", "orders.models.customer"),
+    *(
+        "orders.selectors.step_answers",
+        "orders.selectors.tracked_orders",
+        "orders.access",
+        "orders.admin",
+        "orders.models.customer",
+    ),
     *(
         "orders.api.changes",
         "orders.api.fields",

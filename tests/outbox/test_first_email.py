@@ -1,23 +1,34 @@
 """A guest's first email says what she has ordered, and one that she asks for later only leads to it."""
 
+import html
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC
 from email.message import EmailMessage
 from typing import Any
 
 import pytest
+from babel.dates import format_skeleton
+from django.test import Client
 
 from orders.fields.order_numbers import spoken_number
 from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage
 from orders.outbox import queue
+from orders.outbox.content import Email
+from orders.outbox.delivery import deliver
 from orders.outbox.order_link_emails import IS_NEW
+from orders.selectors.tracked_orders import order_of_guest
 from orders.services.customers import ask_for_link, place_order_as_guest
-from orders.shop.models import Edition, Product
+from orders.shop.delivery import working_day_after
+from orders.shop.fulfilment import PAYMENT
+from orders.shop.models import DeliveryTerms, Edition, Product
 from orders.shop.placing import as_order
 from orders.vocabulary import EventKind, MessageKind, MessageState
 from tests.support.factories import new_order
 from tests.support.mailbox import Mailbox, links, mailbox, text_of
 from tests.support.order_bodies import EMAIL
-from tests.web.shopping import STEPS, done, shop_order
+from tests.web.shopping import STEPS, declined, done, guest_page, shop_order
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +68,45 @@ def test_it_says_what_was_ordered_once_the_order_is_inserted(box: Mailbox) -> No
     assert email["Subject"].startswith("We have your order (")
     for part in ("2 × Tidal Lines: €78.00", "Total: €78.00", "2611 AB Delft"):
         assert part in text_of(email)
+
+
+@pytest.mark.parametrize(
+    ("process", "arrives"),
+    [
+        ({"age": 5}, True),
+        ({"age": 3 * 24 * 3_600}, False),  # it is late, and nobody knows when it comes
+        ({"age": 5, "steps": {"reserve-stock": "failed"}, "process_state": "error"}, False),
+        ({"age": 5, "steps": {PAYMENT: declined()}, "process_state": "processing"}, False),
+    ],
+)
+def test_it_says_when_the_order_should_arrive_as_the_page_does(
+    box: Mailbox, client: Client, process: dict[str, Any], arrives: bool
+) -> None:
+    stored = shop_order(**process)
+    order = Order.objects.get(pk=stored.order_id)
+    order.data = {**order.data, "delivery": {"price": 0, "fewest_days": 2, "most_days": 4}}
+    order.save()
+    page = html.unescape(client.get(guest_page(stored)).content.decode())
+    email = text_of(first_email(box, stored))
+    (day,) = re.findall(r"Should arrive: (.+)", email) or [""]
+    assert bool(day) is ("Should arrive" in page) is arrives
+    assert day in page
+
+
+def test_it_says_when_an_order_should_arrive_that_is_still_queued(box: Mailbox) -> None:
+    Product.objects.create(sku="nap", title="Nap", artist="A", price=4900)
+    DeliveryTerms.objects.create(price=690, fewest_days=2, most_days=2)
+    placed = place_order_as_guest(
+        order=as_order(new_order("nap")), email=EMAIL, idempotency_key="k", language="en"
+    )
+    (email,) = box.deliver()
+    tracked = order_of_guest(order_id=placed.order_id)
+    assert tracked
+    due = working_day_after(tracked.order.placed_at.astimezone(UTC).date(), 2)
+    day = format_skeleton("MMMEd", due, locale="en")
+    number = spoken_number(placed.order_id)
+    assert f"Order number: {number}\nShips to:" in text_of(email)
+    assert f"Should arrive: {day}\n" in text_of(email)
 
 
 def test_it_names_the_size_and_edition_of_each_poster_as_the_pages_do(box: Mailbox) -> None:
@@ -122,3 +172,30 @@ def test_a_link_that_is_asked_for_only_leads_to_the_order(box: Mailbox) -> None:
     (email,) = box.deliver()
     assert email["Subject"].startswith("Your order at ")
     assert "Here is your order" in text_of(email) and "Tidal Lines" not in text_of(email)
+
+
+@pytest.mark.parametrize(
+    ("shop_email", "reply_to"),
+    [
+        ("", None),
+        ("hello@prints.example", "hello@prints.example"),
+        ("hello@prints.example, help@prints.example", "hello@prints.example"),
+        ("Nyomdák <hello@prints.example>", "Nyomdák <hello@prints.example>"),
+    ],
+)
+def test_replies_to_emails_go_where_customers_write_to(
+    shop_email: str, reply_to: str | None, box: Mailbox, settings: Any
+) -> None:
+    settings.CONFIG = replace(settings.CONFIG, shop_email=shop_email)
+    email = first_email(box, shop_order())
+    assert email["Reply-To"] == reply_to
+    assert email["From"] == settings.CONFIG.email_from
+
+
+def test_operators_answer_an_alert_to_its_sender(box: Mailbox, settings: Any) -> None:
+    settings.CONFIG = replace(
+        settings.CONFIG, shop_email="hello@prints.example", alert_email="ops@prints.example"
+    )
+    handover = Email(recipient="ops@prints.example", subject="Alert", body="It is down.")
+    deliver(handover, message_id="m@prints.example")
+    assert box.emails[-1]["Reply-To"] is None

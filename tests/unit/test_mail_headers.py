@@ -2,6 +2,7 @@
 
 from email.parser import BytesParser
 from email.policy import default
+from typing import Any
 
 import pytest
 
@@ -103,3 +104,24 @@ def test_no_order_data_can_forge_a_line() -> None:
             "Content-Type", "MIME-Version",
         }  # fmt: skip
         assert not any(line.strip().startswith(("Pay", "Bcc")) for line in text_of(mail).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("hello@shop.example", "hello@shop.example"),
+        ("Plakát <hello@shop.example>", "=?utf-8?q?Plak=C3=A1t?= <hello@shop.example>"),
+    ],
+)
+@pytest.mark.parametrize("compose", [compose_confirmation, compose_cancellation])
+def test_replies_go_where_customers_write_to(compose: Any, text: str, header: str) -> None:
+    sender = read_sender("Print Shop <orders@shop.example>", reply_to=text)
+    content = compose(request(), sender=sender).content
+    assert f"\r\nReply-To: {header}\r\n".encode() in content
+    assert b"Reply-To" not in compose(request(), sender=SENDER).content
+
+
+@pytest.mark.parametrize("text", ["shop", "hello@shóp.example", "hello@shop.example\n"])
+def test_replies_go_to_one_email_address_in_ascii(text: str) -> None:
+    with pytest.raises(ValueError, match="replies to emails must go to an address like"):
+        read_sender("orders@shop.example", reply_to=text)

@@ -60,7 +60,7 @@ def test_the_confirmation_says_when_the_parcel_should_arrive_from_when_it_was_se
 def test_the_confirmation_leads_to_the_receipt() -> None:
     url = "https://shop.example/o/x/receipt.pdf"
     mail = as_received(compose_confirmation(request(), sender=SENDER, enclosures=Enclosures(receipt=url)))
-    assert f"Receipt:\n  Receipt (PDF)\n  {url}\n" in text_of(mail)
+    assert f"Receipt:\n  Download the PDF\n  {url}\n" in text_of(mail)
     assert "eceipt" not in text_of(as_received(compose_confirmation(request(), sender=SENDER)))
 
 

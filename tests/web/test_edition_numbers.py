@@ -10,10 +10,10 @@ import pytest
 from django.test import Client
 
 from orders.models import Order, OrderLine, OrderProcess, StepState
-from orders.shop.enclosing import look_up
 from orders.shop.letters import compose_confirmation, read_sender
 from orders.shop.models import Edition, Product
 from tests.agents.calls import forward
+from tests.support.enclosures import look_up
 from tests.support.factories import ago
 from tests.support.finished_orders import archive
 from tests.support.pdf_text import read_pdf

@@ -72,7 +72,12 @@ def test_a_size_says_what_is_left_when_it_is_little(client: Client, stock: int, 
 
 @pytest.mark.parametrize(
     ("stock", "words"),
-    [(37, "Edition of 100, 37 left"), (1, "Edition of 100, 1 left"), (0, "Sold out")],
+    [
+        (37, "Edition of 100, 37 left"),
+        (1, "Edition of 100, 1 left"),
+        (0, "Sold out"),
+        (101, "Edition of 100"),  # of a larger one, as the warehouse still has it
+    ],
 )
 def test_a_numbered_edition_counts_down(client: Client, stock: int, words: str) -> None:
     assert choices(client)[SIGNED][0] == "Edition of 100"

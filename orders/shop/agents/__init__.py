@@ -19,7 +19,7 @@ def make_warehouse(environment: Environment) -> Warehouse:
 
 def agents(environment: Environment) -> Sequence[Agent]:
     """Makes the shop's agents. Their services are the sandbox's unless the environment says otherwise."""
-    from orders.shop.enclosing import Encloser, look_up  # noqa: PLC0415 - one agent can be tested without Django
+    from orders.shop.enclosing import LOOK_UPS, Encloser  # noqa: PLC0415 - one agent can be tested without Django
 
     sandbox = _sandbox(environment)
     return [
@@ -29,7 +29,8 @@ def agents(environment: Environment) -> Sequence[Agent]:
         Mail(
             environment.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
             sender=environment.sender(),
-            encloser=Encloser(look_up, tracking_url=read_tracking_url(environment)),
+            reply_to=environment.email("SHOP_EMAIL"),
+            encloser=Encloser(*LOOK_UPS, tracking_url=read_tracking_url(environment)),
         ),
     ]
 

@@ -32,7 +32,8 @@ class Enclosing(Protocol):
 
 
 class Mail:
-    """The agent of the mail server at `url`. `sender` is who emails come from, as in `Shop <orders@shop.example>`.
+    """The agent of the mail server at `url`. `sender` is who emails come from, as in `Shop <orders@shop.example>`, and
+    `reply_to` where replies go, if not there.
 
     `encloser` is asked for each email's link and pictures; without it there are none.
     """
@@ -42,11 +43,17 @@ class Mail:
     operations = frozenset({"confirm"})
 
     def __init__(
-        self, url: str, *, sender: str, encloser: Enclosing | None = None, capacity: int = 50
+        self,
+        url: str,
+        *,
+        sender: str,
+        reply_to: str = "",
+        encloser: Enclosing | None = None,
+        capacity: int = 50,
     ) -> None:
         self.capacity = capacity
         self._remote = SmtpRemote(url, timeout=self.call_timeout)
-        self._sender = read_sender(sender)
+        self._sender = read_sender(sender, reply_to=reply_to)
         self._encloser = encloser
 
     async def perform(self, request: Request) -> Json:

@@ -16,7 +16,8 @@ from orders.business.words import Charge
 from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
-from orders.shop.description import ship_to
+from orders.shop.addresses import written_address
+from orders.shop.description import ship_to, whole_address
 from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.owner import Owner
 from orders.shop.workflows import FulfilOrder
@@ -131,6 +132,7 @@ def receipt_of(
     if paid_at:
         facts.append(Row(label=_("Paid"), text=_date(paid_at, locale)))
     rows = FulfilOrder.sum_rows(tracked.data)
+    address = whole_address(tracked.data)
     small_print = [_("Dates are in UTC.")]
     if is_demonstration:
         small_print.append(_("This is a demonstration: no money has moved."))
@@ -142,9 +144,7 @@ def receipt_of(
         shop=shop_name,
         number=order.number,
         seller=_seller(owner, shop_name, help_address),
-        customer=[
-            line for _label, text in FulfilOrder.email_facts(tracked.data) for line in text.splitlines()
-        ],
+        customer=written_address(address).splitlines() if address else [],
         facts=facts,
         lines=[
             _line(line, name=names.get(line.sku), edition=numbers.get(line.sku), locale=locale)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tests.browser.truth.facts import Holds, Known
-from tests.browser.truth.page_claims import sent
+from tests.browser.truth.page_claims import may_arrive, sent
 
 
 def _is_first_word(k: Known) -> bool:
@@ -26,8 +26,9 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     "your bank may take up to 10 days to show it. There’s nothing you need to do.": (
         lambda k: k.charged == 0 and k.held == 0
     ),
-    "Should arrive": sent,
+    "Should arrive": may_arrive,
     "Receipt": lambda k: k.count("capture") > 0,
+    "Download the PDF": lambda k: k.count("capture") > 0,
     "Your order is taking longer than we promised": lambda k: k.is_late and not k.happened("processed"),
     "We’ll wait for you until {moment}. After that we’ll cancel the order.": lambda k: k.waits_for_customer,
 }
@@ -58,6 +59,7 @@ MEANS_NOTHING = frozenset(
         "Pay another way",
         "Pay this way",
         "Total",
+        "free",
         "Order number",
         "Placed",
         "Promised by",
