@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
@@ -38,6 +39,9 @@ POLICY = "; ".join(
 )
 # Swagger UI writes style attributes and draws its icons from data: URLs. It runs no script other than our own files.
 DOCS_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+# What Django shows of an error in DEBUG has its style and its script within the page.
+TRACES_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'"
+WITH_TRACES = (400, 404, 500)
 
 
 def request_id(get_response: Handler) -> Handler:
@@ -166,14 +170,19 @@ def no_length_without_content(get_response: Handler) -> Handler:
     return middleware
 
 
+def _policy(request: HttpRequest, response: HttpResponseBase) -> str:
+    if settings.DEBUG and response.status_code in WITH_TRACES:
+        return TRACES_POLICY
+    return DOCS_POLICY if request.path_info == "/api/docs/" else POLICY
+
+
 def security_headers(get_response: Handler) -> Handler:
     """Adds the content security policy and the permissions policy, and keeps personal answers out of caches; Django's
     own middleware adds the rest."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        policy = DOCS_POLICY if request.path_info == "/api/docs/" else POLICY
-        response.headers.setdefault("Content-Security-Policy", policy)
+        response.headers.setdefault("Content-Security-Policy", _policy(request, response))
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         if request.path_info.startswith(PERSONAL) or concerns_api(request.path_info):
             response.headers.setdefault("Cache-Control", "no-store")

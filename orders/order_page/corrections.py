@@ -1,6 +1,7 @@
 """The pages on which a customer corrects what was declined, and agrees to another total."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -11,15 +12,19 @@ from django.views.decorators.http import require_http_methods
 
 from orders.business import BadOrderError, Field, FieldType
 from orders.business.corrections import customer_fields
+from orders.business.lines import Line
+from orders.business.registry import find_kind
+from orders.fields.money import Money
 from orders.order_page.correction_forms import CorrectionForm
 from orders.order_page.folders import templates
 from orders.order_page.visits import Visit, of_an_order
-from orders.selectors.customer_order import CustomerOrder
+from orders.selectors.customer_order import CustomerLine, CustomerOrder
+from orders.selectors.tracked_orders import TrackedOrder
 from orders.services import corrections
 from orders.services.act_results import ResultStatus
 from orders.services.corrections import Correction, NotNowError, TotalChangedError
 from orders.services.order_lock import NoSuchOrderError
-from orders.wording.customers.refusals import has_nothing_left, left_of_lines
+from orders.wording.customers.refusals import has_nothing_left, left_of_lines, named_lines
 
 AGREED = "agreed"
 """The input with the total that the customer has agreed to, in minor units."""
@@ -41,7 +46,8 @@ def correct(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
     if field is None:
         return _nothing_to_do(request, visit)
     sent = request.POST if request.method == "POST" else None
-    form = CorrectionForm(field, visit.tracked.data.get(name), order.lines, left_of_lines(order), sent)
+    lines = named_lines(order) if field.type is FieldType.LINES else ()
+    form = CorrectionForm(field, visit.tracked.data.get(name), lines, left_of_lines(order), sent)
     if sent is None or not form.is_valid():
         return _page(request, visit, field, form)
     try:
@@ -104,6 +110,26 @@ def _page(
         "field": field,
         "form": form,
         "correction": correction,
+        **(_changed(visit.tracked, correction) if correction else {}),
     }
     names = templates(visit.tracked.order.workflow, "correct.html")
     return render(request, names, context, status=422 if form.errors else 200)
+
+
+def _changed(tracked: TrackedOrder, correction: Correction) -> dict[str, Any]:
+    """The order as a correction would make it, for the question whether that is meant, and where it then goes."""
+    total = correction.after
+    currency = total.currency if total else ""
+    lines = [_line(line, currency) for line in correction.lines] if total else []
+    order = replace(tracked.order, lines=lines, total=total)
+    kind = find_kind(order.workflow)
+    return {
+        "changed": replace(tracked, order=order, data=correction.data),
+        "facts": kind.email_facts(correction.data) if kind else (),
+        "sum_rows": correction.rows,
+    }
+
+
+def _line(line: Line, currency: str) -> CustomerLine:
+    price = Money(amount=line.unit_price, currency=currency)
+    return CustomerLine(sku=line.sku, title=line.title, quantity=line.quantity, unit_price=price)

@@ -10,9 +10,10 @@ from uuid import UUID
 
 from django.db import transaction
 
-from orders.business import editing, registry
+from orders.business import Json, editing, registry
 from orders.business.corrections import is_declined, is_resubmitted, masked, open_steps
 from orders.business.kinds import OrderKind
+from orders.business.lines import Line
 from orders.business.order_edits import CannotEditError, OrderEdit, UnreadableDataError, plan_edit
 from orders.business.sum_rows import SumRow
 from orders.engine import state_store
@@ -50,11 +51,14 @@ class NotAgreedError(SaswebError):
 
 
 class Correction(NamedTuple):
-    """What a correction would make of an order's value. `rows` are what then stands between its lines and its total."""
+    """What a correction would make of an order: its value before and after, and its lines and data afterwards. `rows`
+    are what then stands between its lines and its total."""
 
     before: Money | None
     after: Money | None
+    lines: Sequence[Line]
     rows: Sequence[SumRow]
+    data: Json
 
 
 def preview(*, order_id: UUID, changes: Mapping[str, Any]) -> Correction | None:
@@ -69,8 +73,9 @@ def preview(*, order_id: UUID, changes: Mapping[str, Any]) -> Correction | None:
         edit = _plan(row, changes)
         if edit is None:
             return None
-        before, after = (profile.value for profile in edit.profiles)
-        return Correction(before, after, edit.kind.sum_rows(edit.data))
+        before, after = edit.profiles
+        rows = edit.kind.sum_rows(edit.data)
+        return Correction(before.value, after.value, after.lines, rows, edit.data)
 
 
 def resolve(

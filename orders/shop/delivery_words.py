@@ -46,6 +46,18 @@ def rows(delivery: Delivery | None, tax: Tax | None, *, currency: str, country: 
     return both
 
 
+def duties(delivery: Delivery | None, tax: Tax | None) -> str:
+    """What is said of a delivery whose terms know no tax, which the country it goes to may ask for; "" otherwise."""
+    if delivery is None or tax is not None:
+        return ""
+    return _("This total includes no import duties or taxes; you may have to pay them on arrival.")
+
+
+def duties_of(data: Mapping[str, Any]) -> str:
+    """The same of an order with these data."""
+    return duties(delivery_of(data), tax_of(data))
+
+
 def percentage(rate: int, *, locale: Locale) -> str:
     """Writes a rate, which is in hundredths of a percent: "21%", "8.1%"."""
     text: str = format_percent(Decimal(rate) / 10_000, format="#,##0.##%", locale=locale)

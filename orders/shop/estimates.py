@@ -13,10 +13,13 @@ ON_ITS_WAY = (Situation.RECEIVED, Situation.WORKING, Situation.FULFILLED, Situat
 
 
 def estimate(tracked: TrackedOrder, progress: Progress) -> Arrival | None:
-    """When an order should arrive: from when it was placed and, once it is sent, from then. None where nothing is known
-    of it: the order is held up, declined, late or cancelled, nothing is sent, or the last day has passed."""
-    if progress.is_late or progress.situation not in ON_ITS_WAY:
-        return None
+    """When an order should arrive. None where nothing is known of it: the order is held up, declined, late or
+    cancelled, nothing is sent, or the last day has passed."""
+    return None if progress.is_late or progress.situation not in ON_ITS_WAY else expected(tracked)
+
+
+def expected(tracked: TrackedOrder) -> Arrival | None:
+    """When an order should arrive that goes on: from when it was placed and, once it is sent, from then."""
     shipment = next((step for step in tracked.order.steps if step.name == SHIPMENT), None)
     if shipment and shipment.state == StepStatus.SKIPPED:
         return None

@@ -1,4 +1,4 @@
-"""What emails show of the posters that were ordered: their pictures, and what the pages call them."""
+"""What is shown of the posters that were ordered: their pictures, and what the pages call them."""
 
 from collections.abc import Mapping
 
@@ -8,11 +8,13 @@ from orders.shop.catalogue import LineProduct
 
 
 def line_names(products: Mapping[str, LineProduct]) -> dict[str, LineName]:
-    """The title of each product's poster, with its size and edition in the language in which it was looked up."""
-    return {
-        sku: LineName(title=product.poster_title, details=product.offer.format_name)
-        for sku, product in products.items()
-    }
+    """The name of each product."""
+    return {sku: line_name(product) for sku, product in products.items()}
+
+
+def line_name(product: LineProduct) -> LineName:
+    """The title of a product's poster, with its size and edition in the language in which it was looked up."""
+    return LineName(title=product.poster_title, details=product.offer.format_name)
 
 
 def line_pictures(products: Mapping[str, LineProduct], *, width: int) -> dict[str, LinePicture]:

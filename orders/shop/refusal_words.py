@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from orders.business import OrderedLine, RefusalWords
@@ -78,9 +78,12 @@ REFUSALS: Mapping[str, RefusalWords] = {
     NOT_SERVED: RefusalWords(
         headline=_("We can’t send your order to this address."),
         explain=explain_country,
-        sentence=_(
+        sentence=ngettext_lazy(
+            "Nothing has been charged, and we’re keeping your poster for you. Give us another address, or cancel the"
+            " order.",
             "Nothing has been charged, and we’re keeping your posters for you. Give us another address, or cancel the"
-            " order."
+            " order.",
+            "pieces",
         ),
         again=_(
             "We can’t send it to the new address either, and nothing has been charged. Give us another one, or cancel"

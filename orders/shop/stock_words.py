@@ -22,3 +22,13 @@ def words_of(offer: Offer) -> str:
 def only_left(number: int) -> str:
     """What is said of a product of which few are left."""
     return ngettext("Only {left} left", "Only {left} left", number).format(left=number)
+
+
+def all_in_cart(number: int) -> str:
+    """What is said where more of a product are wanted than are left, which are all in the cart now."""
+    words = ngettext(
+        "There is only {left} left, and it’s in your cart.",
+        "There are only {left} left, and they’re all in your cart.",
+        number,
+    )
+    return words.format(left=number)

@@ -63,6 +63,13 @@
   // The chosen family is in view.
   document.querySelector(".chips > [aria-current]:not(:first-child)")?.scrollIntoView({ block: "nearest", inline: "center" });
 
+  // What a drop-down shows is in view.
+  for (const drop of document.querySelectorAll("details.drop")) {
+    drop.addEventListener("toggle", () => {
+      if (drop.open) drop.querySelector(".drop__panel")?.scrollIntoView({ block: "nearest" });
+    });
+  }
+
   // A drop-down closes on Escape and on a click outside it.
   document.addEventListener("keydown", (event) => {
     const open = event.key === "Escape" && document.querySelector("details.drop[open]");

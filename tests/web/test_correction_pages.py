@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
-from orders.models import Event, Order, OrderProcess
+from orders.models import Event, Order, OrderLine, OrderProcess
+from orders.shop.demo.catalogue import load_catalogue
+from orders.shop.demo.delivery import load_delivery
 from tests.services.edited_orders import DATA, GOUDA, a_placed_order
 from tests.services.test_corrections import FEWER, not_served, sold_out, unanswered, waits
 from tests.support.factories import ahead, step_of
@@ -105,6 +108,65 @@ def test_an_address_that_lacks_something_is_asked_for_again(client: Client, part
     assert response.status_code == 422
     assert "Please fill this in." in response.content.decode()
     assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "Only 1 of “Tidal Lines · 30 × 40 cm · Open edition” is left, and you ordered 2."),
+        ("hu", "„Tidal Lines · 30 × 40 cm · Korlátlan példányszám”"),
+    ],
+)
+def test_what_has_sold_out_is_called_what_the_lines_are_called_in_the_readers_language(
+    client: Client, language: str, sentence: str
+) -> None:
+    load_catalogue()
+    order = a_placed_order({"reserve-stock": waits("sold_out", detail=LEFT)}, not_before=ahead(3_600))
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = language
+    assert sentence in page(client, order)
+    assert sentence in page(client, order, "correct/lines/")
+
+
+@pytest.mark.parametrize(
+    ("quantity", "kept"), [(1, "keeping your poster for"), (2, "keeping your posters for")]
+)
+def test_what_is_kept_for_her_is_one_poster_or_several(client: Client, quantity: int, kept: str) -> None:
+    order = not_served()
+    OrderLine.objects.exclude(sku="tidal-lines").delete()
+    OrderLine.objects.update(quantity=quantity)
+    assert f"we’re {kept} you" in page(client, order)
+
+
+def test_the_question_shows_the_lines_the_sum_the_address_and_when_it_should_arrive(client: Client) -> None:
+    load_catalogue()
+    load_delivery()
+    order = a_placed_order(
+        {"create-shipment": waits("address_not_served", detail={"country": "NL"})}, not_before=ahead(3_600)
+    )
+    text = words(send(client, order, "ship_to", **{**GOUDA, "country": "BE", "postal_code": "2800"}))
+    whole = (
+        "2 × €39.00",
+        "1 × €49.00",
+        "30 × 40 cm",
+        "Delivery to Belgium €6.90",
+        "Total €133.90",
+        "Ships to",
+        "Markt 1",
+        "2800 Gouda",
+        "Belgium",
+        "Should arrive",
+        "Change it to €133.90",
+    )
+    for part in whole:
+        assert part in text
+    assert not Event.objects.exists()
+
+
+def test_the_question_shows_only_the_lines_that_remain(client: Client) -> None:
+    text = words(send(client, sold_out(), "lines", **SHORT))
+    assert "Tidal Lines" in text
+    assert "Total €39.00" in text
+    assert "First Sun" not in text
 
 
 def test_the_new_total_is_shown_before_anything_is_changed(client: Client) -> None:

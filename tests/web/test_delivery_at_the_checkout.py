@@ -14,6 +14,7 @@ from tests.web.helpers import run_submission
 from tests.web.shopping import FORM
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
+DUTIES = "This total includes no import duties or taxes; you may have to pay them on arrival."
 GOODS, DELIVERED = 7_800, 8_790
 FRIDAY = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
@@ -54,6 +55,18 @@ def test_the_cart_says_from_what_delivery_costs_and_no_total(client: Client) -> 
     assert "Delivery free" not in page
     assert "To pay" not in page
     assert "Delivery is added at the checkout, once you have chosen a country." in page
+
+
+def test_only_where_no_tax_is_included_the_checkout_says_that_duties_may_be_due(client: Client) -> None:
+    DeliveryTerms.objects.create(country="", price=1990, fewest_days=7, most_days=14, tax_rate=0)
+    fill_cart(client)
+    said = {
+        country: DUTIES in words(client.get("/checkout/sum/", {"country": country}))
+        for country in ("", "GB", "HK", "US")
+    }
+    assert said == {"": False, "GB": False, "HK": True, "US": True}
+    DeliveryTerms.objects.all().delete()
+    assert DUTIES not in words(client.get("/checkout/sum/", {"country": "HK"}))
 
 
 def test_before_a_country_is_chosen_there_is_no_total_and_no_sum_on_the_button(client: Client) -> None:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from orders.models import OrderLine, OrderProcess
 from orders.shop.models import Product
+from orders.shop.stock import save
 from tests.web.shopping import STEPS, customer, done, guest_page, shop_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
@@ -58,6 +59,33 @@ def test_what_is_no_longer_for_sale_is_left_out_and_named(client: Client, order:
     quantities, message = order_again(client, order)
     assert quantities == {"tidal-lines": 2}
     assert message.startswith("1 print of this order isn’t in your cart")
+
+
+def test_what_is_sold_out_is_left_out_and_what_is_short_is_as_many_as_are_left(
+    client: Client, order: OrderProcess
+) -> None:
+    save({"first-sun": 0})
+    assert order_again(client, order) == (
+        {"tidal-lines": 2},
+        "“First Sun · Open edition” has sold out. What we have of this order is in your cart.",
+    )
+    assert client.get("/cart/").status_code == 200
+    save({"first-sun": 2})
+    assert order_again(client, order) == (
+        {"tidal-lines": 4, "first-sun": 2},
+        "Only 2 of “First Sun · Open edition” are left, and you ordered 3."
+        " What we have of this order is in your cart.",
+    )
+
+
+def test_of_an_order_that_has_sold_out_nothing_is_put_into_the_cart(
+    client: Client, order: OrderProcess
+) -> None:
+    save({"first-sun": 0, "tidal-lines": 0})
+    quantities, message = order_again(client, order)
+    assert quantities == {}
+    assert message.count("has sold out.") == 2
+    assert "in your cart" not in message
 
 
 def test_an_order_of_which_nothing_is_for_sale_leaves_the_cart_alone(

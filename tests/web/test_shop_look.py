@@ -63,3 +63,13 @@ def test_fonts_are_small_free_and_our_own() -> None:
     assert all(font.stat().st_size <= LARGEST_FONT for font in fonts)
     assert css.count("font-display: swap") == len(fonts)
     assert "SIL Open Font License, Version 1.1" in (folder / "fonts/fraunces-OFL.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "query", ["?q=juno&sort=price&min=40&page=2", "?q=juno&sort=price&size=30x40&max=90"]
+)
+def test_size_and_price_are_cleared_with_a_link_that_keeps_the_rest(client: Client, query: str) -> None:
+    html = client.get(f"/{query}").content.decode()
+    links = re.findall(r'<a class="chip"\s+href="([^"]*)">\s*<svg.*?</svg>\s*Clear', html, re.DOTALL)
+    assert links == ["?q=juno&amp;sort=price"]
+    assert "Clear" not in client.get("/?q=juno&sort=price").content.decode()

@@ -118,6 +118,15 @@ def test_no_page_has_an_inline_script_or_style_or_an_outside_url(
     assert "unsafe" not in response.headers["Content-Security-Policy"]
 
 
+def test_djangos_page_of_an_error_may_have_its_own_style_and_only_in_debug(client: Client) -> None:
+    with override_settings(DEBUG=True):
+        answer = client.get("/no/such/page/")
+        assert (answer.status_code, b"<style>" in answer.content) == (404, True)
+        assert "style-src 'self' 'unsafe-inline'" in answer["Content-Security-Policy"]
+        assert "unsafe" not in client.get("/cart/")["Content-Security-Policy"]
+    assert "unsafe" not in client.get("/no/such/page/")["Content-Security-Policy"]
+
+
 @pytest.mark.parametrize(
     "design", [None, [], 7, {"family": HOSTILE}, {"palette": [HOSTILE] * 9, "family": "sun"}]
 )

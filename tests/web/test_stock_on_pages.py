@@ -126,9 +126,9 @@ def put_in(client: Client, sku: str, quantity: int) -> str:
 
 
 def test_the_cart_says_at_the_line_that_there_are_fewer_and_changes_it_with_one_tap(client: Client) -> None:
+    put_in(client, LARGE, 4)
     save({LARGE: 3})
-    assert "Only 3 left" not in put_in(client, LARGE, 3)
-    text = put_in(client, LARGE, 1)
+    text = page(client, "/cart/")
     assert "Only 3 left" in text
     assert "Change to 3" in text
     assert "Go to checkout" not in text
@@ -142,9 +142,58 @@ def test_the_cart_says_at_the_line_that_there_are_fewer_and_changes_it_with_one_
     assert "Go to checkout" in page(client, "/cart/")
 
 
+def highest(client: Client) -> tuple[str, bool]:
+    """The most that the quantity field of the only line takes, and whether its button for one more can be used."""
+    html = client.get("/cart/").content.decode()
+    (most,) = re.findall(r'<input class="input input--number stepper__number"[^>]*max="(\d+)"', html)
+    buttons = re.findall(r'<button class="stepper__step"[^>]*>', html)
+    return most, "disabled" not in buttons[-1]
+
+
+def test_the_cart_says_how_few_are_left_and_takes_no_more_than_that(client: Client) -> None:
+    assert "left" not in put_in(client, LARGE, 2)
+    assert highest(client) == ("99", True)
+    save({LARGE: 3})
+    assert "Only 3 left" in page(client, "/cart/")
+    assert highest(client) == ("3", True)
+    client.post("/cart/change/", {"sku": LARGE, "quantity": 3})
+    assert highest(client) == ("3", False)
+    text = text_of(client.post("/cart/change/", {"sku": LARGE, "quantity": 40}, follow=True).content.decode())
+    assert client.session["cart"] == {LARGE: 3}
+    assert "There are only 3 left, and they’re all in your cart." in text
+    assert "Change to 3" not in text
+    grow_old()
+    assert "Only 3 left" not in page(client, "/cart/")
+    assert highest(client) == ("99", True)
+
+
+def test_a_line_of_which_there_are_too_few_can_still_be_lowered_step_by_step(client: Client) -> None:
+    put_in(client, LARGE, 9)
+    save({LARGE: 3})
+    client.post("/cart/change/", {"sku": LARGE, "quantity": 2})
+    assert client.session["cart"] == {LARGE: 2}
+
+
+def test_a_stock_of_more_than_a_few_is_the_most_but_nothing_is_said_of_it(client: Client) -> None:
+    put_in(client, LARGE, 1)
+    save({LARGE: 40})
+    assert "left" not in page(client, "/cart/")
+    assert highest(client) == ("40", True)
+    save({LARGE: 900})
+    assert highest(client) == ("99", True)
+
+
+def test_more_than_is_left_is_not_put_into_the_cart(client: Client) -> None:
+    save({LARGE: 3})
+    text = put_in(client, LARGE, 5)
+    assert client.session["cart"] == {LARGE: 3}
+    assert "There are only 3 left, and they’re all in your cart." in text
+    assert "Go to checkout" in text
+
+
 def test_what_is_sold_out_is_not_put_into_the_cart(client: Client) -> None:
     save({LARGE: 0})
-    assert "“Tidal Lines, 60 × 80 cm” has sold out." in put_in(client, LARGE, 1)
+    assert "“Tidal Lines · 60 × 80 cm · Open edition” has sold out." in put_in(client, LARGE, 1)
     grow_old()
     assert "is in your cart" in put_in(client, LARGE, 1)
 
@@ -155,7 +204,7 @@ def test_the_checkout_refuses_more_than_is_left_with_the_reason_before_anything_
     put_in(client, LARGE, 4)
     sent = {**FORM, "seen_total": client.get("/checkout/").context["cart"].total.amount}
     save({LARGE: 3})
-    reason = "Only 3 of “Tidal Lines, 60 × 80 cm” are left, and you ordered 4."
+    reason = "Only 3 of “Tidal Lines · 60 × 80 cm · Open edition” are left, and you ordered 4."
     refused = client.post("/checkout/", {**sent, "key": client.session["checkout_key"]})
     assert refused.status_code == 200
     assert reason in text_of(refused.content.decode())

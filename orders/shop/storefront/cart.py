@@ -5,12 +5,15 @@ Django keeps a session's content when its owner signs in, and clears it when she
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.http import HttpRequest
 
 from orders.fields.money import Money
 from orders.shop import catalogue as catalogue_selectors
+from orders.shop.availability import FEW
 from orders.shop.catalogue import LineProduct
+from orders.shop.pictures import line_name
 from orders.shop.refusal_words import explain_shortage
 
 KEY = "cart"
@@ -34,13 +37,23 @@ class CartLine:
 
     @property
     def title(self) -> str:
-        """What it is, in one size and edition."""
-        return self.sku if self.sold is None else self.sold.offer.title
+        """What it is, with its size and edition in the active language."""
+        return self.sku if self.sold is None else line_name(self.sold).whole
 
     @property
     def stock(self) -> int | None:
         """How many the warehouse has; None if nobody knows, or if it is gone."""
         return None if self.sold is None or self.is_gone else self.sold.offer.stock
+
+    @property
+    def most(self) -> int:
+        """The most that can be ordered of it."""
+        return MOST_OF_ONE if self.stock is None else min(MOST_OF_ONE, self.stock)
+
+    @property
+    def few_left(self) -> int | None:
+        """How many are left, if that is few and enough for the cart."""
+        return self.stock if self.stock and self.quantity <= self.stock <= FEW else None
 
     @property
     def is_short(self) -> bool:
@@ -108,30 +121,51 @@ def count(request: HttpRequest) -> int:
     return sum(quantities_of(request).values())
 
 
-def add(request: HttpRequest, *, sku: str, quantity: int) -> int | None:
-    """Adds a product; returns its quantity now, at most `MOST_OF_ONE`, or None when the cart is full."""
+def most_of(sold: LineProduct | None) -> int:
+    """The most that a cart takes of a product. Of one that has sold out since it was put in, that stays as it is."""
+    return min(MOST_OF_ONE, (sold and sold.offer.stock) or MOST_OF_ONE)
+
+
+def add(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ONE) -> int | None:
+    """Adds a product; returns its quantity now, at most `most`, or None when the cart is full."""
     quantities = dict(quantities_of(request))
     if sku not in quantities and len(quantities) >= MOST_LINES:
         return None
-    quantities[sku] = min(MOST_OF_ONE, quantities.get(sku, 0) + quantity)
+    quantities[sku] = min(most, quantities.get(sku, 0) + quantity)
     request.session[KEY] = quantities
     return quantities[sku]
 
 
-def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> int:
-    """Adds these products, as far as they are for sale and the cart has room; returns how many were added."""
-    products = catalogue_selectors.line_products(quantities)
-    for_sale = [sku for sku in quantities if sku in products and products[sku].is_listed]
-    return sum(add(request, sku=sku, quantity=quantities[sku]) is not None for sku in for_sale)
+class Added(NamedTuple):
+    """What became of products that were to be added: how many of them are in the cart, and how many are `missing`
+    because they are not for sale or the cart is full. `shortages` are sentences about those of which too few are left,
+    or none."""
+
+    kept: int
+    missing: int
+    shortages: Sequence[str]
 
 
-def change(request: HttpRequest, *, sku: str, quantity: int) -> None:
+def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> Added:
+    """Adds these products, as far as they are for sale and left, and the cart has room."""
+    sold = catalogue_selectors.line_products(quantities)
+    lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
+    left = [line for line in lines if not line.is_gone and line.stock != 0]
+    added = sum(
+        add(request, sku=line.sku, quantity=line.quantity, most=line.most) is not None for line in left
+    )
+    sold_out = sum(line.stock == 0 for line in lines)
+    shortages = Cart(lines=lines, total=None).shortages
+    return Added(kept=added, missing=len(lines) - added - sold_out, shortages=shortages)
+
+
+def change(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ONE) -> None:
     """Sets the quantity of a product in the cart; 0 takes it out. A product that is not in the cart stays out."""
     quantities = dict(quantities_of(request))
     if sku not in quantities:
         return
     if quantity:
-        quantities[sku] = min(MOST_OF_ONE, quantity)
+        quantities[sku] = min(most, quantity)
     else:
         del quantities[sku]
     request.session[KEY] = quantities

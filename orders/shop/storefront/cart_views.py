@@ -15,6 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop import pricing
 from orders.shop.catalogue import LineProduct
+from orders.shop.pictures import line_name
+from orders.shop.stock_words import all_in_cart
 from orders.shop.storefront import cart
 from orders.shop.storefront.cart_forms import AddForm, ChangeForm, PrintForm
 from orders.shop.storefront.summary import summary_of
@@ -26,7 +28,7 @@ from orders.shop.storefront.summary import summary_of
 def show_cart(request: HttpRequest) -> HttpResponse:
     """The cart at current prices. No SQL statement when it is empty: an outage is not a stranger's concern."""
     content = cart.read(request)
-    context = {"cart": content, "most": cart.MOST_OF_ONE}
+    context: dict[str, object] = {"cart": content}
     if content.lines:
         context["summary"] = summary_of(content, "", pricing.tariff(), today=timezone.now().date())
     return render(request, "storefront/cart.html", context)
@@ -42,7 +44,7 @@ def add(request: HttpRequest) -> HttpResponse:
     if sold is None:
         messages.error(request, _("This print is no longer for sale."))
     elif sold.offer.is_sold_out:
-        messages.error(request, _("“{title}” has sold out.").format(title=sold.offer.title))
+        messages.error(request, _("“{title}” has sold out.").format(title=line_name(sold).whole))
     elif form.errors:
         messages.error(request, str(form.errors["quantity"][0]))
     else:
@@ -57,8 +59,12 @@ def _for_sale(form: PrintForm) -> LineProduct | None:
 
 
 def _put_in(request: HttpRequest, sold: LineProduct, quantity: int) -> None:
-    total = cart.add(request, sku=sold.offer.sku, quantity=quantity)
-    if total is None:
+    sku, most = sold.offer.sku, cart.most_of(sold)
+    wanted = cart.quantities_of(request).get(sku, 0) + quantity
+    total = cart.add(request, sku=sku, quantity=quantity, most=most)
+    if total is not None and wanted > most < cart.MOST_OF_ONE:
+        messages.info(request, all_in_cart(most))
+    elif total is None:
         text = _("Your cart is full: it holds {most} different prints.")
         messages.error(request, text.format(most=cart.MOST_LINES))
     elif total == cart.MOST_OF_ONE:
@@ -77,9 +83,16 @@ def change(request: HttpRequest) -> HttpResponse:
     if "quantity" in form.errors:
         messages.error(request, str(form.errors["quantity"][0]))
     elif not form.errors:
-        cart.change(request, **form.cleaned_data)
+        _set(request, **form.cleaned_data)
         return redirect(f"{reverse('shop:cart')}#line-{quote(form.cleaned_data['sku'])}")
     return redirect("shop:cart")
+
+
+def _set(request: HttpRequest, *, sku: str, quantity: int) -> None:
+    most = cart.most_of(catalogue_selectors.line_products([sku]).get(sku))
+    cart.change(request, sku=sku, quantity=quantity, most=most)
+    if quantity > most and sku in cart.quantities_of(request):
+        messages.info(request, all_in_cart(most))
 
 
 @login_not_required

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from orders.business import Money, SumRow
 from orders.fields.locales import reader_locale
 from orders.shop.delivery import Delivery, Tax, arrival, sums
-from orders.shop.delivery_words import arrives, rows
+from orders.shop.delivery_words import arrives, duties, rows
 from orders.shop.pricing import Tariff
 from orders.shop.storefront.cart import Cart
 from orders.wording.units import money
@@ -19,7 +19,7 @@ from orders.wording.units import money
 class Summary:
     """What the cart comes to. While the total depends on a country that is not chosen, `total` is None and
     `delivery_from` is what delivery costs at least. `arrives` are the days on which the order should arrive; empty
-    where nothing is said of them."""
+    where nothing is said of them. `duties` is what is said of import duties."""
 
     goods: Money | None
     rows: Sequence[SumRow] = ()
@@ -27,6 +27,7 @@ class Summary:
     delivery_from: Money | None = None
     country: str = ""
     arrives: str = ""
+    duties: str = ""
 
     @property
     def button(self) -> str:
@@ -54,4 +55,5 @@ def summary_of(cart: Cart, country: str, tariff: Tariff, *, today: date) -> Summ
         total=Money(amount=summed["total"], currency=currency),
         country=country,
         arrives=arrives(arrival(delivery, today), locale=reader_locale()) if delivery else "",
+        duties=duties(delivery, tax),
     )

@@ -9,6 +9,8 @@
 {% parcel order as parcel %}                the carrier's number and page of it; None before there is one
 {% if order|has_receipt %}                  whether the money of an order has been taken
 {% arrival tracked progress as days %}       the days on which the order should arrive; empty where that is not known
+{% expected_arrival changed as days %}      the same of an order as a correction would make it
+{% duties changed.data as words %}           that import duties may be due; empty where a tax is included
 {% delivery_terms as terms %}               what delivery costs and how long it takes, by country; empty if it is free
 {{ offer|stock_words }}                     "Only 3 left"; empty if nothing is said
 {{ 3|only_left }}                           "Only 3 left"
@@ -38,10 +40,10 @@ from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop import catalogue, posters, pricing
 from orders.shop import stock_words as stock_words_of
-from orders.shop.delivery_words import arrives
+from orders.shop.delivery_words import arrives, duties_of
 from orders.shop.description import ship_to
 from orders.shop.editions import numbered_lines
-from orders.shop.estimates import estimate
+from orders.shop.estimates import estimate, expected
 from orders.shop.fulfilment import SHIPMENT
 from orders.shop.given_numbers import given_numbers
 from orders.shop.offers import Offer
@@ -114,6 +116,20 @@ def arrival(tracked: TrackedOrder, present: Progress) -> str:
     """The days on which an order should arrive; empty where that is not known."""
     days = estimate(tracked, present)
     return arrives(days, locale=reader_locale()) if days else ""
+
+
+@register.simple_tag
+def expected_arrival(changed: TrackedOrder) -> str:
+    """The days on which an order should arrive once it goes on, as a correction would make it; empty where they are not
+    known."""
+    days = expected(changed)
+    return arrives(days, locale=reader_locale()) if days else ""
+
+
+@register.simple_tag
+def duties(data: Mapping[str, Any]) -> str:
+    """What is said of import duties on an order with these data; empty where a tax is included."""
+    return duties_of(data)
 
 
 @register.simple_tag

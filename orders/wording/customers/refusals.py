@@ -1,14 +1,16 @@
 """What is said of a step that its service declined, or that got no answer, and that its customer can resolve."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orders.business.editing import customer_words
+from orders.business.kinds import OrderKind
 from orders.business.refusals import RefusalWords
+from orders.business.registry import find_kind
 from orders.business.words import DECLINED_AGAIN, Situation, SituationWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors import order_waits
-from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from orders.selectors.customer_order import CustomerLine, CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, StepStatus
 from orders.wording.customers.saying import say
@@ -68,6 +70,13 @@ def left_of_lines(order: CustomerOrder) -> Mapping[str, int]:
     return count_left(detail) if count_left and detail else {}
 
 
+def named_lines(order: CustomerOrder) -> Sequence[CustomerLine]:
+    """The lines of an order, each called what its customer reads elsewhere, in the active language. May look it up."""
+    kind = find_kind(order.workflow) or OrderKind
+    names = kind.line_names([line.sku for line in order.lines])
+    return [replace(line, title=names[line.sku].whole) if line.sku in names else line for line in order.lines]
+
+
 def has_nothing_left(order: CustomerOrder) -> bool:
     """Whether none of what an order is of is left, so that it cannot be fulfilled with less either."""
     stock = left_of_lines(order)
@@ -102,4 +111,4 @@ def _explained(order: CustomerOrder, step: CustomerStep, own: RefusalWords) -> l
     detail = (step.error or {}).get("detail")
     if own.explain is None or not detail:
         return []
-    return [str(words) for words in own.explain(detail, order.lines)]
+    return [str(words) for words in own.explain(detail, named_lines(order))]

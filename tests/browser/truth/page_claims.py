@@ -184,7 +184,7 @@ REFUSALS: Mapping[str, Holds] = {
     "Only {left} of “{title}” are left, and you ordered {ordered}.": lambda k: is_short(
         k, int(k.values["left"])
     ),
-    "“{title}” has sold out.": lambda k: k.stock(k.values["title"]) == 0,
+    "“{title}” has sold out.": lambda k: k.stock(poster(k)) == 0,
     "Nothing has been charged, and we’re sorry. You can cancel the order.": lambda k: (
         short(k) and uncharged(k)
     ),
@@ -195,6 +195,9 @@ REFUSALS: Mapping[str, Holds] = {
         lambda k: short(k) and uncharged(k) and k.happened("corrected")
     ),
     "Our carrier doesn’t deliver to {country}.": unserved,
+    "Nothing has been charged, and we’re keeping your poster for you. Give us another address, or cancel the order.": (
+        lambda k: unserved(k) and uncharged(k) and k.left("reserve") > 0
+    ),
     "Nothing has been charged, and we’re keeping your posters for you. Give us another address, or cancel the order.": (
         lambda k: unserved(k) and uncharged(k) and k.left("reserve") > 0
     ),
@@ -209,8 +212,13 @@ REFUSALS: Mapping[str, Holds] = {
 }
 
 
+def poster(k: Known) -> str:
+    """The title of the poster that a sentence names with its size and edition."""
+    return k.values["title"].partition(" · ")[0]
+
+
 def is_short(k: Known, number: int) -> bool:
-    title = k.values["title"]
+    title = poster(k)
     return k.stock(title) == number and k.story.lines[title] == int(k.values["ordered"]) > number
 
 
