@@ -54,6 +54,11 @@ def choices() -> list[tuple[str, str]]:
     return list(_named(str(reader_locale())))
 
 
+def is_country(code: str) -> bool:
+    """Whether a text is the code of a country."""
+    return code in dict(_named("en"))
+
+
 def name(code: str) -> str:
     """A country's name; its code if the name is unknown."""
     return dict(_named(str(reader_locale()))).get(code, code)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from orders.emails.letter import one_line
 from orders.fields import countries
 from orders.fields.address_rules import AddressRules, Mistake, address_lines, mistakes, rules_of, tidy_address
+from orders.shop.served import nothing_delivered, present_not_served
 
 
 def written_address(ship_to: Mapping[str, str]) -> str:
@@ -15,13 +16,18 @@ def written_address(ship_to: Mapping[str, str]) -> str:
 
 
 def refusals(ship_to: Mapping[str, str]) -> dict[str, str]:
-    """What cannot be part of an address in its country, and why, by the names of the parts. The state may be missing,
-    as it always was."""
-    rules = rules_of(ship_to["country"])
+    """What cannot be part of an address that is delivered to, and why, by the names of the parts. Without a country
+    that is, nothing is said of the other parts. The state may be missing, as it always was."""
+    country = ship_to["country"]
+    if not countries.is_country(country):
+        text = f"This must be the code of a country (ISO 3166), such as GB. There is no country {country}."
+        return {"country": text}
+    if country in present_not_served():
+        return {"country": nothing_delivered(country)}
     wrong = mistakes(tidy_address(ship_to))
     if wrong.get("state") is Mistake.MISSING:
         del wrong["state"]
-    return {part: _refusal(mistake, rules) for part, mistake in wrong.items()}
+    return {part: _refusal(mistake, rules_of(country)) for part, mistake in wrong.items()}
 
 
 def _refusal(mistake: Mistake, rules: AddressRules) -> str:

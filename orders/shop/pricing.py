@@ -8,6 +8,7 @@ from orders.engine.runtime.sql import fetch_frequent
 from orders.fields.address_rules import tidy_address
 from orders.shop.addresses import refusals
 from orders.shop.delivery import Terms, sum_of, sums
+from orders.shop.served import nothing_delivered
 
 
 class UnknownProductError(CannotBePlacedError):
@@ -24,15 +25,15 @@ class MixedCurrenciesError(CannotBePlacedError):
 
 
 class NotDeliveredError(CannotBePlacedError):
-    """Raised when nothing is delivered to the country that an order is for."""
+    """Raised when there are no terms of delivery to the country that an order is for."""
 
     def __init__(self, country: str) -> None:
-        text = f"Nothing is delivered to {country}."
+        text = nothing_delivered(country)
         super().__init__(text, mistakes={"ship_to": {"country": [text]}})
 
 
 class WrongAddressError(CannotBePlacedError):
-    """Raised when the address of an order cannot be one of its country."""
+    """Raised when the address of an order cannot be one of its country, or that country is never served."""
 
     def __init__(self, wrong: Mapping[str, str]) -> None:
         mistakes = {part: [text] for part, text in wrong.items()}

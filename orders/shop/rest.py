@@ -61,7 +61,7 @@ class AddressIn(Strict):
 
 
 class CheckedAddressIn(AddressIn):
-    """An address by the rules of its country."""
+    """An address in a country that is served, by the rules of that country."""
 
     def validate(self, address: dict[str, Any]) -> dict[str, Any]:
         if wrong := refusals(address):
@@ -108,7 +108,7 @@ class PaymentIn(Strict):
 class OrderIn(Strict):
     """A new order. `payment_method` is a token from the payment gateway."""
 
-    # Its address is checked when it is priced, after its key was looked up: the rules of a country change.
+    # Its address is checked when it is priced, after its key was looked up: countries and their rules change.
 
     lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
     ship_to = AddressIn()

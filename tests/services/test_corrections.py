@@ -107,7 +107,7 @@ def test_the_history_says_what_she_changed_without_naming_her() -> None:
     }
 
 
-@pytest.mark.parametrize("country", ["", "Netherlands", 7])
+@pytest.mark.parametrize("country", ["", "Netherlands", 7, "XX"])
 def test_an_address_that_could_not_be_ordered_to_is_no_correction(country: Any) -> None:
     order = not_served()
     before = everything(order)
