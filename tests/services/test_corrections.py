@@ -153,7 +153,7 @@ def test_with_fewer_the_total_follows_and_the_old_reservation_is_reversed_before
     ("lines", "where"),
     [
         ([{"sku": "tidal-lines", "quantity": 3}], "lines[0].quantity"),
-        ([{"sku": "moon", "quantity": 1}], "lines[0].quantity"),
+        ([{"sku": "moon", "quantity": 1}], "lines[0].sku"),
         ([{"sku": "tidal-lines", "quantity": 0}, {"sku": "first-sun", "quantity": 0}], "lines"),
         ([{"sku": "tidal-lines", "quantity": 1, "unit_price": 1}, {"sku": "tidal-lines", "quantity": 1}], "lines"),
         ([{"sku": "tidal-lines", "quantity": -1}], "lines[0].quantity"),
