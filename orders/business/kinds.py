@@ -150,6 +150,12 @@ class OrderKind:
         return request
 
     @classmethod
+    def update_request(cls, request: Json, version: str) -> Json:
+        """Returns what a client asks for with this request, checked, that was made by an older version of the REST API:
+        a request that `describe` treats as that version promised. `version` is its name, such as "2026-11-26"."""
+        return request
+
+    @classmethod
     def describe(cls, request: Json) -> Json:
         """Returns the data of an order that is placed now, such as with today's prices. May look things up.
 

@@ -5,12 +5,9 @@ from functools import lru_cache
 
 from babel import Locale
 
+from orders.fields.country_codes import is_country
 from orders.fields.locales import reader_locale
 
-NOT_COUNTRIES = frozenset(
-    {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
-)
-"""Two-letter codes in CLDR that are not countries in ISO 3166."""
 WITH_ARTICLE = frozenset(
     {
         "AE",
@@ -54,11 +51,6 @@ def choices() -> list[tuple[str, str]]:
     return list(_named(str(reader_locale())))
 
 
-def is_country(code: str) -> bool:
-    """Whether a text is the code of a country."""
-    return code in dict(_named("en"))
-
-
 def name(code: str) -> str:
     """A country's name; its code if the name is unknown."""
     return dict(_named(str(reader_locale()))).get(code, code)
@@ -73,9 +65,7 @@ def name_in_sentence(code: str) -> str:
 @lru_cache(maxsize=16)
 def _named(locale: str) -> tuple[tuple[str, str], ...]:
     names = [
-        (code, str(title))
-        for code, title in Locale.parse(locale).territories.items()
-        if len(code) == 2 and code.isascii() and code.isalpha() and code not in NOT_COUNTRIES
+        (code, str(title)) for code, title in Locale.parse(locale).territories.items() if is_country(code)
     ]
     return tuple(sorted(names, key=lambda country: sorted_by(country[1])))
 

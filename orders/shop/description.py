@@ -191,7 +191,7 @@ def _corrected(address: Mapping[str, str]) -> dict[str, str]:
     that an earlier release took, so only here it is refused, and so is a country that there is not; the state may be
     missing, as in the API."""
     from orders.fields.address_rules import Mistake, mistakes, rules_of, tidy_address  # noqa: PLC0415 - as below
-    from orders.fields.countries import is_country  # noqa: PLC0415 - as below
+    from orders.fields.country_codes import is_country  # noqa: PLC0415 - as below
 
     if not is_country(address["country"]):
         raise BadOrderError(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from orders.business.placing import CannotBePlacedError
 from orders.engine.runtime.sql import fetch_frequent
 from orders.fields.address_rules import tidy_address
-from orders.shop.addresses import refusals
+from orders.shop.address_refusals import refusals
 from orders.shop.delivery import Terms, sum_of, sums
 from orders.shop.served import nothing_delivered
 
@@ -127,7 +127,8 @@ def _priced_or_refused(request: Mapping[str, Any], catalogue: _Catalogue) -> dic
 
 
 def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]:
-    if wrong := refusals(request["ship_to"]):
+    takes_any_postal_code = request.get("takes_any_postal_code", False)
+    if wrong := refusals(request["ship_to"], takes_any_postal_code=takes_any_postal_code):
         raise WrongAddressError(wrong)
     products = catalogue.products
     quantities = {line["sku"]: line["quantity"] for line in request["lines"]}

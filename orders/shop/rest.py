@@ -11,7 +11,7 @@ from rest_framework import serializers
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART, LONGEST_PHONE
-from orders.shop.addresses import refusals
+from orders.shop.address_refusals import refusals
 from orders.shop.description import (
     LANGUAGE,
     LONGEST_GIFT_NOTE,

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from orders.shop.rest import OrderIn
 
 MOST_NAMED = 3
+POSTAL_CODES_CHECKED_SINCE = "2026-11-28"
+"""The version of the REST API."""
 ADDRESS_PARTS = (
     Field(
         name="country",
@@ -144,6 +146,10 @@ class FulfilOrder(OrderKind):
         from orders.shop.rest import OrderIn  # noqa: PLC0415 - the roles need no REST framework
 
         return OrderIn
+
+    @classmethod
+    def update_request(cls, request: Json, version: str) -> Json:
+        return {**request, "takes_any_postal_code": True} if version < POSTAL_CODES_CHECKED_SINCE else request
 
     @classmethod
     def describe(cls, request: Json) -> Json:

@@ -5,7 +5,7 @@ from rest_framework.test import APIClient
 
 from orders.fields import address_rules
 from orders.models import SubmissionMessage
-from orders.shop import addresses
+from orders.shop import address_refusals
 from orders.shop.models import DeliveryTerms
 from tests.services.edited_orders import GOUDA
 from tests.services.test_corrections import not_served
@@ -100,7 +100,7 @@ def test_a_country_that_is_not_served_any_more_is_no_place_for_a_correction(
 ) -> None:
     """Also where the order went there before."""
     order = hers(ada, not_served())
-    monkeypatch.setattr(addresses, "present_not_served", lambda: frozenset({GOUDA["country"]}))
+    monkeypatch.setattr(address_refusals, "present_not_served", lambda: frozenset({GOUDA["country"]}))
     answer = ada.post(f"{ORDERS}/{order.pk}/corrections", {"changes": {"ship_to": GOUDA}})
     (mistake,) = assert_problem(answer, "validation_failed")["errors"]
     assert mistake == {"pointer": "/changes/ship_to/country", "detail": "Nothing is delivered to NL."}
@@ -111,6 +111,6 @@ def test_an_order_that_was_placed_is_found_by_its_key_whatever_countries_are_ser
 ) -> None:
     key = {"HTTP_IDEMPOTENCY_KEY": "k"}
     placed = ada.post(ORDERS, order_body(), **key)
-    monkeypatch.setattr(addresses, "present_not_served", lambda: frozenset({"GB"}))
+    monkeypatch.setattr(address_refusals, "present_not_served", lambda: frozenset({"GB"}))
     assert ada.post(ORDERS, order_body(), **key).json()["id"] == placed.json()["id"]
     assert_problem(ada.post(ORDERS, order_body()), "validation_failed")
