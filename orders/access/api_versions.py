@@ -44,7 +44,17 @@ class Version:
         return headers
 
 
-VERSIONS: tuple[Version, ...] = (Version(name="2026-11-26", changes="The first version that has a date."),)
+VERSIONS: tuple[Version, ...] = (
+    Version(name="2026-11-26", changes="The first version that has a date."),
+    Version(
+        name="2026-11-28",
+        changes=(
+            "An order or a quote whose `ship_to.postal_code` cannot be one of its country is refused, with an example "
+            "of what fits; earlier versions take any code. A `size` of products in another form than `30x40` is "
+            "refused, too; in earlier versions it finds nothing."
+        ),
+    ),
+)
 """All versions, the oldest first. The newest is never deprecated. One that has ended stays for a while, so that its
 clients are told that it has."""
 

@@ -35,6 +35,7 @@ def change_of_order(
                 "not_waiting_for_customer",
                 "being_cancelled",
                 "act_refused",
+                "total_not_agreed",
             ]
         },
     }

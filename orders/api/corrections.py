@@ -22,8 +22,8 @@ class CorrectionIn(Strict):
 
     Of `lines`, send the `sku` and `quantity` of those that you want fewer of, and a quantity of 0 to leave one out. The
     order's `total` follows. Where it becomes greater, as with the delivery to another country, send the `total` that
-    you agree to, in minor units: the message of an `act_refused` says what it would be. With another `total` nothing is
-    changed.
+    you agree to, in minor units: the problem `total_not_agreed` has the one that it would be. With another `total`
+    nothing is changed.
     """
 
     changes = serializers.DictField()

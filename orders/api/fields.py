@@ -31,7 +31,9 @@ class Text(serializers.CharField):
     """What the OpenAPI document adds to the field's type and its limits (`orders.api.schema`)."""
     default_error_messages = {
         "invalid": "This must be a string.",
-        "control_characters": "This must not contain control characters.",
+        "control_characters": (
+            "This must be one line. Put a space in place of each line break, and leave out other control characters."
+        ),
     }
 
     def __init__(self, **options: Any) -> None:

@@ -42,6 +42,9 @@ PROBLEMS: Mapping[str, Problem] = {
          "None of its steps has been declined. If you have sent this before, it was accepted: read the order."),
         ("being_cancelled", 409, "The order is cancelled", "It is being cancelled or has been, so nothing is changed."),
         ("act_refused", 409, "This cannot be done now", "`detail` says why. Nothing was changed."),
+        ("total_not_agreed", 409, "The order would have another total",
+         "`total` is what it would cost. Send its `amount` as `total`, beside the changes, to agree to it. Nothing was "
+         "changed."),
         ("approval_required", 409, "Another person must approve this",
          "Ask with `POST /api/v1/approvals`: `act` is what `ask` says, and `body` the body of this request. An admin "
          "who is not you approves it, and then it is done."),

@@ -12,6 +12,8 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_fiel
 from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 
+from orders.access import api_versions
+from orders.access.api_versions import Version
 from orders.access.levels import VIEW
 from orders.api import scopes
 from orders.api.fields import OneLine, Strict, Token, Whole
@@ -157,7 +159,7 @@ def read_order(request: Request, body: Any) -> NewOrder:
 
     Raises `ValidationError`, and `MissingScopeError` if the client may not place such an order.
     """
-    order = order_in(body, account_id=client_id(request))
+    order = order_in(body, account_id=client_id(request), version=request.api_version)  # type: ignore[attr-defined]
     if scope := scope_needed(order):
         scopes.require(request, scope)
     return order
@@ -168,8 +170,9 @@ def scope_needed(order: NewOrder) -> TokenScope | None:
     return TokenScope.PRIORITY if order.priority > DEFAULT_PRIORITY else None
 
 
-def order_in(body: Any, *, account_id: int) -> NewOrder:
-    """The order that an account asks for. Its response queue belongs to the account. Raises `ValidationError`."""
+def order_in(body: Any, *, account_id: int, version: Version | None = None) -> NewOrder:
+    """The order that an account asks for, by a version of the API; by the newest without one. Its response queue
+    belongs to the account. Raises `ValidationError`."""
     kind = kind_of(body)
     serializer = body_of(kind.name)
     order = serializer.read(body) if serializer else _read_free(kind, body)
@@ -177,6 +180,8 @@ def order_in(body: Any, *, account_id: int) -> NewOrder:
     common = {name: order.pop(name) for name in ("workflow", "subject", "priority", "reply_to")}
     words = OwnWords(reference=order.pop("reference"), metadata=order.pop("metadata"))
     reply_to = queue_of(account_id, common["reply_to"]) if common["reply_to"] else ""
+    if version is not None and version != api_versions.newest():
+        order, original = dict(kind.update_request(order, version.name)), original or order
     return NewOrder(
         kind=kind,
         request=order,

@@ -77,6 +77,12 @@ PROBLEM_SCHEMA = {
             "description": "The bulk actions that have some of the orders.",
         },
         "busy_orders": {"type": "integer", "description": "How many of the orders they have."},
+        "total": {
+            "type": "object",
+            "description": "What the order would cost, an amount in minor units.",
+            "properties": {"amount": {"type": "integer"}, "currency": {"type": "string"}},
+            "required": ["amount", "currency"],
+        },
         "order": {
             "type": "object",
             "description": "The order that has the reference.",
@@ -259,4 +265,6 @@ def _example(code: str) -> dict[str, Any]:
     if code == "reference_taken":
         order_id = "01936b1e-6f0c-7c2e-9f3a-3d8f0f6f2b11"
         example["order"] = {"id": order_id, "url": f"/api/v1/orders/{order_id}"}
+    if code == "total_not_agreed":
+        example["total"] = {"amount": 8_490, "currency": "EUR"}
     return example

@@ -27,12 +27,14 @@ from orders.api.request_log import note_orders
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError, ReferenceTakenError
+from orders.engine.errors import SaswebError
 from orders.fields.money import Money
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
 from orders.services import placing
 from orders.services.act_results import ResultStatus
+from orders.services.corrections import TotalError
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import PlacedOrder
 from orders.vocabulary import Goal, ProcessState, TokenScope
@@ -146,7 +148,7 @@ class OrderChange(APIView):
         except BadOrderError as error:
             raise invalid(str(error), pointer=f"{where}{requests.pointer(error.where)}") from error
         if result.cause is not None:
-            raise ProblemError("act_refused", result.message)
+            raise _refused_change(result.cause)
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("being_cancelled")
         if result.status is ResultStatus.ALREADY:
@@ -220,6 +222,14 @@ def _order(order_id: UUID, customer_id: int | None) -> CustomerOrder:
     if order is None:
         raise NotFound
     return order
+
+
+def _refused_change(cause: SaswebError) -> ProblemError:
+    """Why a change is refused that could be made at another time, or for another total."""
+    if not isinstance(cause, TotalError):
+        return ProblemError("act_refused", str(cause))
+    total = {"total": representations.MoneyOut.render(cause.total)} if cause.total else {}
+    return ProblemError("total_not_agreed", str(cause), members=total)
 
 
 def _unchangeable(order: CustomerOrder) -> ProblemError:

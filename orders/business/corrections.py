@@ -7,7 +7,7 @@ from orders.business import registry
 from orders.business.editing import customer_editable, customer_resubmits
 from orders.business.fields import Field, FieldType
 from orders.business.kinds import OrderKind
-from orders.business.reading import BadOrderError, read_object, read_text, read_whole
+from orders.business.reading import BadOrderError, read_object, read_text, read_whole, shown
 from orders.engine.contracts import Json
 from orders.vocabulary import Goal, ProcessState, StepStatus, WaitingFor
 
@@ -119,9 +119,14 @@ def fewer_lines(lines: Sequence[Json], quantities: Sequence[Json], where: str = 
     ordered = {line["sku"]: line["quantity"] for line in lines}
     new = {line["sku"]: line["quantity"] for line in quantities}
     for index, (sku, quantity) in enumerate(new.items()):
-        if quantity > ordered.get(sku, 0):
+        if sku not in ordered:
             raise BadOrderError(
-                f"{where}[{index}].quantity must be at most {ordered.get(sku, 0)}, as many as were ordered.",
+                f"{where}[{index}].sku must be one of the order, which has no {shown(sku)}.",
+                where=f"{where}[{index}].sku",
+            )
+        if quantity > ordered[sku]:
+            raise BadOrderError(
+                f"{where}[{index}].quantity must be at most {ordered[sku]}, as many as were ordered.",
                 where=f"{where}[{index}].quantity",
             )
     changed = [{**line, "quantity": new.get(line["sku"], line["quantity"])} for line in lines]

@@ -105,6 +105,8 @@ class OrderKind:
     client_links: ClassVar[Mapping[str, str]] = {}
     """Where REST clients change what a declined step asks for: the names of links, as in `payment`, and those of their
     urls in `api_urls`, as in `order-payment`. An order has them while it waits for its customer."""
+    client_results: ClassVar[Collection[str]] = ()
+    """The steps of whose results REST clients see something (`client_values`), by their names."""
     has_older_fingerprints: ClassVar[bool] = False
     """Whether its idempotency keys were used before there were several kinds, so that their records lack its name."""
     personal: ClassVar[Sequence[str]] = ()
@@ -147,6 +149,12 @@ class OrderKind:
         Django REST framework if there is a serializer."""
         serializer = cls.serializer()
         request: Json = serializer.read(body) if serializer else cls.read(body)
+        return request
+
+    @classmethod
+    def update_request(cls, request: Json, version: str) -> Json:
+        """Returns what a client asks for with this request, checked, that was made by an older version of the REST API:
+        a request that `describe` treats as that version promised. `version` is its name, such as "2026-11-26"."""
         return request
 
     @classmethod
@@ -229,14 +237,15 @@ class OrderKind:
 
     @classmethod
     def client_members(cls) -> Mapping[str, Any]:
-        """Returns what REST clients see of an order beside the members that every order has: by their names,
-        serializers of the REST framework, subclasses of `orders.api.representations.Out`."""
+        """Returns what REST clients see of an order beside the members that every order has: by their names, fields of
+        the REST framework, such as subclasses of `orders.api.representations.Out`."""
         return {}
 
     @classmethod
-    def client_values(cls, data: Json) -> Mapping[str, Any]:
+    def client_values(cls, data: Json, results: Mapping[str, Json]) -> Mapping[str, Any]:
         """Returns what these members are made of for one order; one without a value is left out. The data may be
-        anything."""
+        anything. `results` are those of `client_results` that are completed, by their steps, as their agents have
+        returned them."""
         return {}
 
     @classmethod

@@ -69,7 +69,7 @@ class ReferenceTakenError(SaswebError):
 @dataclass(frozen=True, kw_only=True)
 class NewOrder:
     """An order to be placed. `request` is what its client asks for, checked; `OrderKind.describe` makes its data of
-    that, unless it `is_described` already. `original` is what the client sent, if reading it may have added to it.
+    that, unless it `is_described` already. `original` is what the client sent, if `request` may have more than that.
     `traceparent` is that of its request, which the order's trace links to. `tells_customer` says that its customer is
     emailed what becomes of it."""
 

@@ -76,6 +76,11 @@ def find_step(workflow: str, version: int, step: str) -> Step | None:
     return declared.find_step(step) if declared else None
 
 
+def client_results() -> Sequence[str]:
+    """The names of the steps of whose results clients see something, of all kinds."""
+    return sorted({name for kind in kinds() for name in kind.client_results})
+
+
 def agent_names() -> Sequence[str]:
     """The names of all agents, in the order of their declaration."""
     return _found().agent_names

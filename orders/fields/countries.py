@@ -5,12 +5,9 @@ from functools import lru_cache
 
 from babel import Locale
 
+from orders.fields.country_codes import is_country
 from orders.fields.locales import reader_locale
 
-NOT_COUNTRIES = frozenset(
-    {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
-)
-"""Two-letter codes in CLDR that are not countries in ISO 3166."""
 WITH_ARTICLE = frozenset(
     {
         "AE",
@@ -77,7 +74,7 @@ def _named(locale: str) -> tuple[tuple[str, str], ...]:
     names = [
         (code, SHORT.get(code, {}).get(parsed.language, str(title)))
         for code, title in parsed.territories.items()
-        if len(code) == 2 and code.isascii() and code.isalpha() and code not in NOT_COUNTRIES
+        if is_country(code)
     ]
     return tuple(sorted(names, key=lambda country: sorted_by(country[1])))
 

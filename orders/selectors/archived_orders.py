@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
+from orders.business import registry
 from orders.models import ArchivedOrder, Event, Order, OrderLine, OrderProcess, StepState
 from orders.selectors.customer_order import (
     CustomerOrder,
@@ -66,6 +67,11 @@ def _read(model: type[Row], values: Mapping[str, Any]) -> Row:
     return instance
 
 
+def _columns_of(step: StepState) -> dict[str, Any]:
+    """A step's columns, with its result if clients see something of it."""
+    return {**vars(step), "result": step.result if step.name in registry.client_results() else None}
+
+
 def customer_order(archived: Archived) -> CustomerOrder | None:
     """An archived order as its customer sees it, with the version that it had."""
     order, process = archived.order, archived.process
@@ -75,7 +81,7 @@ def customer_order(archived: Archived) -> CustomerOrder | None:
     view = described_order(
         order,
         process,
-        [customer_step(vars(step), process.goal) for step in archived.steps],
+        [customer_step(_columns_of(step), process.goal) for step in archived.steps],
         [
             customer_line(line.sku, line.title, line.quantity, line.unit_price, order.currency)
             for line in archived.lines

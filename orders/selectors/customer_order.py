@@ -36,7 +36,8 @@ class CustomerStep:
 
     `awaits` is what kind of answer from outside it waits for, also while its agent asks again whether there is one.
     `is_backward` says that what is under way, or awaited, is its compensation. `outcome` is what is known of its remote
-    effect, whether or not that was reversed since.
+    effect, whether or not that was reversed since. `result` is what its agent returned, if clients see something of it
+    (`OrderKind.client_results`), and then whatever that is.
     """
 
     name: str
@@ -51,6 +52,7 @@ class CustomerStep:
     waiting: Waiting | None = None
     is_backward: bool = False
     outcome: str = Outcome.NONE.value
+    result: object = None
 
 
 class Correctable(NamedTuple):
@@ -136,7 +138,16 @@ class CustomerOrder:
     def client_values(self) -> Mapping[str, Any]:
         """What REST clients see of it beside what every order has, by the names of members."""
         kind = registry.find_kind(self.workflow)
-        return kind.client_values(self.data) if kind else {}
+        if kind is None:
+            return {}
+        results = {
+            step.name: step.result
+            for step in self.steps
+            if step.name in kind.client_results
+            and step.state == StepStatus.COMPLETED
+            and isinstance(step.result, Mapping)
+        }
+        return kind.client_values(self.data, results)
 
     @property
     def is_finished(self) -> bool:
@@ -250,6 +261,7 @@ def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:
         waiting=waiting_of_step(step, goal),
         is_backward=_is_backward(step),
         outcome=step["outcome"] or Outcome.NONE.value,
+        result=step.get("result"),
     )
 
 

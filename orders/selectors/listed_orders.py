@@ -168,7 +168,7 @@ def read_page(
     """
     columns = {
         "lines": LINES.format(order_id="page.order_id") if "lines" in parts else "NULL",
-        "steps": STEPS.format(order_id="page.order_id") if "steps" in parts else "NULL",
+        "steps": STEPS.format(order_id="page.order_id", result="") if "steps" in parts else "NULL",
         "archived_lines": ARCHIVED_LINES if "lines" in parts else "NULL",
         "archived_steps": "document.steps::text" if "steps" in parts else "NULL",
     }

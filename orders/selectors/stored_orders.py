@@ -11,6 +11,7 @@ from uuid import UUID
 
 import orjson
 
+from orders.business import registry
 from orders.engine.runtime.sql import fetch
 from orders.selectors.customer_order import (
     CustomerLine,
@@ -31,9 +32,11 @@ STEP_COLUMNS = ("name", "state", "attempt", "outcome", "error", "awaits", *STEP_
 
 STEPS = f"""
     (SELECT json_agg(step)::text
-       FROM (SELECT {", ".join(STEP_COLUMNS)} FROM orders_stepstate AS state
+       FROM (SELECT {", ".join(STEP_COLUMNS)}{{result}} FROM orders_stepstate AS state
               WHERE state.order_id = {{order_id}} ORDER BY state.position, state.id) AS step)
 """
+RESULT = ", CASE WHEN state.name = ANY (%(with_results)s::text[]) THEN state.result END AS result"
+"""The column of the results that clients see something of."""
 LINES = """
     (SELECT json_agg(json_build_array(sku, title, quantity, unit_price) ORDER BY line.id)::text
        FROM orders_orderline AS line WHERE line.order_id = {order_id})
@@ -45,7 +48,7 @@ STATEMENT = f"""
            process.goal, process.failure_count, process.complete_by, process.paused_at, process.paused_until,
            stored.reference, stored.metadata::text,
            last.id, last.at, stored.data::text,
-           {STEPS.format(order_id="stored.id")}, {LINES.format(order_id="stored.id")}
+           {STEPS.format(order_id="stored.id", result=RESULT)}, {LINES.format(order_id="stored.id")}
       FROM orders_order AS stored
       JOIN orders_orderprocess AS process ON process.order_id = stored.id
       LEFT JOIN LATERAL (
@@ -59,7 +62,8 @@ OWNED = "AND stored.customer_id IS NOT DISTINCT FROM %(customer_id)s::int"
 def stored_order(order_id: UUID, belonging: Mapping[str, Any]) -> CustomerOrder | None:
     """An order, if its columns have the values of `belonging`; otherwise None."""
     owned = OWNED if "customer_id" in belonging else ""
-    rows = fetch(f"{STATEMENT} {owned}", {**belonging, "order_id": order_id})
+    parameters = {**belonging, "order_id": order_id, "with_results": registry.client_results()}
+    rows = fetch(f"{STATEMENT} {owned}", parameters)
     return _view(*rows[0]) if rows else None
 
 

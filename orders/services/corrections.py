@@ -42,12 +42,20 @@ class NotNowError(SaswebError):
     """Raised when an order cannot be corrected like this at the moment, such as while its payment is under way."""
 
 
-class TotalChangedError(SaswebError):
-    """Raised when a correction would give an order another value than its customer has agreed to."""
+class TotalError(SaswebError):
+    """Raised when a correction would give an order a value, `total`, to which its customer has not agreed."""
+
+    def __init__(self, text: str, total: Money | None) -> None:
+        super().__init__(text)
+        self.total = total
 
 
-class NotAgreedError(SaswebError):
-    """Raised when a correction would give an order a greater value, to which its customer has not agreed."""
+class TotalChangedError(TotalError):
+    """Raised when she has agreed to another value."""
+
+
+class NotAgreedError(TotalError):
+    """Raised when she has agreed to none, and it is a greater one than before."""
 
 
 class Correction(NamedTuple):
@@ -124,11 +132,11 @@ def _disagreement(edit: OrderEdit, agreed: Money | None) -> SaswebError | None:
     if agreed is not None:
         cost = plain_money(after) if after else "nothing"
         text = f"The order would cost {cost}, not {plain_money(agreed)}."
-        return None if after == agreed else TotalChangedError(text)
+        return None if after == agreed else TotalChangedError(text, after)
     if before is None or after is None or after.amount <= before.amount:
         return None
     sums = f"{plain_money(after)} instead of {plain_money(before)}"
-    return NotAgreedError(f"The order would cost {sums}. Agree to that total first.")
+    return NotAgreedError(f"The order would cost {sums}. Agree to that total first.", after)
 
 
 def _refused(message: str, cause: SaswebError | None = None) -> Result:

@@ -1,10 +1,10 @@
-"""How an address is written, and what is wrong with one that a REST client sends."""
+"""How an address is written."""
 
 from collections.abc import Mapping
 
 from orders.emails.letter import one_line
 from orders.fields import countries
-from orders.fields.address_rules import AddressRules, Mistake, address_lines, mistakes, rules_of, tidy_address
+from orders.fields.address_rules import address_lines
 
 
 def written_address(ship_to: Mapping[str, str]) -> str:
@@ -12,24 +12,3 @@ def written_address(ship_to: Mapping[str, str]) -> str:
     language."""
     parts = {part: one_line(text) for part, text in ship_to.items()}
     return "\n".join(address_lines(parts, country_name=countries.name(parts["country"])))
-
-
-def refusals(ship_to: Mapping[str, str]) -> dict[str, str]:
-    """What cannot be part of an address in its country, and why, by the names of the parts. The state may be missing,
-    as it always was."""
-    rules = rules_of(ship_to["country"])
-    wrong = mistakes(tidy_address(ship_to))
-    if wrong.get("state") is Mistake.MISSING:
-        del wrong["state"]
-    return {part: _refusal(mistake, rules) for part, mistake in wrong.items()}
-
-
-def _refusal(mistake: Mistake, rules: AddressRules) -> str:
-    country = rules.country
-    texts = {
-        Mistake.MISSING: f"An address in {country} needs one, like {rules.example}.",
-        Mistake.WRONG_POSTAL_CODE: f"This must be a postal code of {country}, like {rules.example}.",
-        Mistake.UNKNOWN_STATE: f"This must be a state of {country} by its code or its name.",
-        Mistake.WRONG_PHONE: "This must be a phone number, like +36 1 234 5678.",
-    }
-    return texts[mistake]

@@ -195,9 +195,16 @@ def _ship_to(value: object) -> Mapping[str, str]:
 
 def _corrected(address: Mapping[str, str]) -> dict[str, str]:
     """An address that replaces another one, as it is written in its country. An order that is placed may have a code
-    that an earlier release took, so only here it is refused; the state may be missing, as in the API."""
+    that an earlier release took, so only here it is refused, and so is a country that there is not; the state may be
+    missing, as in the API."""
     from orders.fields.address_rules import Mistake, mistakes, rules_of, tidy_address  # noqa: PLC0415 - as below
+    from orders.fields.country_codes import is_country  # noqa: PLC0415 - as below
 
+    if not is_country(address["country"]):
+        raise BadOrderError(
+            f"ship_to.country must be the code of a country (ISO 3166), not {shown(address['country'])}.",
+            where="ship_to.country",
+        )
     tidied = tidy_address(address)
     rules = rules_of(address["country"])
     expected = {

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from orders.business.placing import CannotBePlacedError
 from orders.engine.runtime.sql import fetch_frequent
 from orders.fields.address_rules import tidy_address
-from orders.shop.addresses import refusals
+from orders.shop.address_refusals import refusals
 from orders.shop.delivery import Terms, sum_of, sums
+from orders.shop.served import nothing_delivered
 
 
 class UnknownProductError(CannotBePlacedError):
@@ -24,15 +25,15 @@ class MixedCurrenciesError(CannotBePlacedError):
 
 
 class NotDeliveredError(CannotBePlacedError):
-    """Raised when nothing is delivered to the country that an order is for."""
+    """Raised when there are no terms of delivery to the country that an order is for."""
 
     def __init__(self, country: str) -> None:
-        text = f"Nothing is delivered to {country}."
+        text = nothing_delivered(country)
         super().__init__(text, mistakes={"ship_to": {"country": [text]}})
 
 
 class WrongAddressError(CannotBePlacedError):
-    """Raised when the address of an order cannot be one of its country."""
+    """Raised when the address of an order cannot be one of its country, or that country is never served."""
 
     def __init__(self, wrong: Mapping[str, str]) -> None:
         mistakes = {part: [text] for part, text in wrong.items()}
@@ -126,7 +127,8 @@ def _priced_or_refused(request: Mapping[str, Any], catalogue: _Catalogue) -> dic
 
 
 def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]:
-    if wrong := refusals(request["ship_to"]):
+    takes_any_postal_code = request.get("takes_any_postal_code", False)
+    if wrong := refusals(request["ship_to"], takes_any_postal_code=takes_any_postal_code):
         raise WrongAddressError(wrong)
     products = catalogue.products
     quantities = {line["sku"]: line["quantity"] for line in request["lines"]}

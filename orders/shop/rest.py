@@ -11,7 +11,7 @@ from rest_framework import serializers
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART, LONGEST_PHONE
-from orders.shop.addresses import refusals
+from orders.shop.address_refusals import refusals
 from orders.shop.description import (
     LANGUAGE,
     LONGEST_GIFT_NOTE,
@@ -61,7 +61,7 @@ class AddressIn(Strict):
 
 
 class CheckedAddressIn(AddressIn):
-    """An address by the rules of its country."""
+    """An address in a country that is served, by the rules of that country."""
 
     def validate(self, address: dict[str, Any]) -> dict[str, Any]:
         if wrong := refusals(address):
@@ -108,7 +108,7 @@ class PaymentIn(Strict):
 class OrderIn(Strict):
     """A new order. `payment_method` is a token from the payment gateway."""
 
-    # Its address is checked when it is priced, after its key was looked up: the rules of a country change.
+    # Its address is checked when it is priced, after its key was looked up: countries and their rules change.
 
     lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
     ship_to = AddressIn()

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api.fields import OneLine
+from orders.api.fields import OneLine, Text, Token
 from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
 from orders.api.problems import OPERATION_PROBLEMS, ProblemError
 from orders.api.representations import LinkOut, MoneyOut, Out, page_of
@@ -21,6 +21,8 @@ from orders.shop.description import LONGEST_SKU
 from orders.shop.models import LONGEST_SIZE
 from orders.shop.products import ProductView
 
+SIZES_CHECKED_SINCE = "2026-11-28"
+"""The version of the API."""
 NO_SUCH_PRODUCT = "No product with this SKU is for sale. `GET /api/v1/products` lists those that are."
 
 
@@ -77,11 +79,20 @@ class ProductQuery(PageQuery):
     """Selects products."""
 
     cursor = OneLine(default="", max_length=LONGEST_SKU, help_text=CURSOR_HELP)
-    size = OneLine(
+    size: Text = Token(
+        pattern="([0-9]+x[0-9]+)?",
+        message="This must be a width and a height in centimetres, such as 30x40.",
         default="",
+        allow_blank=True,
         max_length=LONGEST_SIZE,
         help_text="Only products that are sold in this size: width and height in centimetres, such as `30x40`.",
     )
+
+
+class OlderProductQuery(ProductQuery):
+    """The same before `SIZES_CHECKED_SINCE`: no product has a size of another form."""
+
+    size = OneLine(default="", max_length=LONGEST_SIZE)
 
 
 LIST_PRODUCTS: dict[str, Any] = {
@@ -116,7 +127,8 @@ class Products(APIView):
 
     @extend_schema(**LIST_PRODUCTS)
     def get(self, request: Request) -> Response:
-        query = read_query(ProductQuery, request)
+        is_older = request.api_version.name < SIZES_CHECKED_SINCE  # type: ignore[attr-defined]
+        query = read_query(OlderProductQuery if is_older else ProductQuery, request)
         page = products.products(after=query["cursor"], limit=query["page_size"], size=query["size"])
         return render_page(ProductPageOut, request, page, key=lambda product: product.sku)
 

@@ -1,5 +1,5 @@
-"""The countries that the shop's pages offer to send orders to: those with terms of delivery, but for those that a
-setting leaves out. What the carrier does not serve it refuses anyway."""
+"""The countries that the shop sends orders to: those with terms of delivery, but for those that a setting leaves out.
+What the carrier does not serve it refuses anyway."""
 
 import re
 from functools import cache
@@ -22,6 +22,11 @@ def read_not_served(environment: Environment) -> frozenset[str]:
 def present_not_served() -> frozenset[str]:
     """Those of this process."""
     return read_not_served(Environment())
+
+
+def nothing_delivered(country: str) -> str:
+    """Says to a REST client that its order cannot go to a country."""
+    return f"Nothing is delivered to {country}."
 
 
 def choices() -> list[tuple[str, str]]:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from orders.shop.rest import OrderIn
 
 MOST_NAMED = 3
+POSTAL_CODES_CHECKED_SINCE = "2026-11-28"
+"""The version of the REST API."""
 ADDRESS_PARTS = (
     Field(
         name="country",
@@ -99,6 +101,7 @@ class FulfilOrder(OrderKind):
     is_open_to_clients = True
     notices_have_link = True
     client_links = {"payment": "order-payment"}
+    client_results = (fulfilment.RESERVATION,)
     has_older_fingerprints = True
     customer_fields = (
         Field(name="lines", label="Quantities", type=FieldType.LINES, act=_("Change what you ordered")),
@@ -146,6 +149,10 @@ class FulfilOrder(OrderKind):
         from orders.shop.rest import OrderIn  # noqa: PLC0415 - the roles need no REST framework
 
         return OrderIn
+
+    @classmethod
+    def update_request(cls, request: Json, version: str) -> Json:
+        return {**request, "takes_any_postal_code": True} if version < POSTAL_CODES_CHECKED_SINCE else request
 
     @classmethod
     def describe(cls, request: Json) -> Json:
@@ -218,15 +225,19 @@ class FulfilOrder(OrderKind):
 
     @classmethod
     def client_members(cls) -> Mapping[str, Any]:
-        from orders.shop.rest_delivery import MEMBERS  # noqa: PLC0415 - the roles need no REST framework
+        from orders.shop import rest_delivery, rest_editions  # noqa: PLC0415 - the roles need no REST framework
 
-        return MEMBERS
+        return {**rest_delivery.MEMBERS, **rest_editions.MEMBERS}
 
     @classmethod
-    def client_values(cls, data: Json) -> Mapping[str, Any]:
+    def client_values(cls, data: Json, results: Mapping[str, Json]) -> Mapping[str, Any]:
         currency = data.get("currency")
         values = {"delivery": delivery_of(data), "tax": tax_of(data)} if isinstance(currency, str) else {}
-        return {name: (value, currency) for name, value in values.items() if value}
+        numbers = numbers_of(results.get(fulfilment.RESERVATION))
+        return {
+            **{name: (value, currency) for name, value in values.items() if value},
+            **({"editions": list(numbers.items())} if numbers else {}),
+        }
 
     @classmethod
     def describe_result(cls, step: str, result: Json) -> Sequence[ResultFact]:

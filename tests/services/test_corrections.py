@@ -107,7 +107,7 @@ def test_the_history_says_what_she_changed_without_naming_her() -> None:
     }
 
 
-@pytest.mark.parametrize("country", ["", "Netherlands", 7])
+@pytest.mark.parametrize("country", ["", "Netherlands", 7, "XX"])
 def test_an_address_that_could_not_be_ordered_to_is_no_correction(country: Any) -> None:
     order = not_served()
     before = everything(order)
@@ -153,7 +153,7 @@ def test_with_fewer_the_total_follows_and_the_old_reservation_is_reversed_before
     ("lines", "where"),
     [
         ([{"sku": "tidal-lines", "quantity": 3}], "lines[0].quantity"),
-        ([{"sku": "moon", "quantity": 1}], "lines[0].quantity"),
+        ([{"sku": "moon", "quantity": 1}], "lines[0].sku"),
         ([{"sku": "tidal-lines", "quantity": 0}, {"sku": "first-sun", "quantity": 0}], "lines"),
         ([{"sku": "tidal-lines", "quantity": 1, "unit_price": 1}, {"sku": "tidal-lines", "quantity": 1}], "lines"),
         ([{"sku": "tidal-lines", "quantity": -1}], "lines[0].quantity"),

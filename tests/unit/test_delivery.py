@@ -205,7 +205,7 @@ def test_the_rows_of_a_sum_are_in_the_readers_language() -> None:
 )
 def test_an_order_whose_data_do_not_say_has_no_rows_and_no_members(data: dict[str, Any]) -> None:
     assert list(FulfilOrder.sum_rows(data)) == []
-    assert FulfilOrder.client_values(data) == {}
+    assert FulfilOrder.client_values(data, {}) == {}
 
 
 def test_an_address_in_another_form_has_rows_all_the_same() -> None:

@@ -59,7 +59,8 @@ def test_the_sums_and_members_of_the_guide_are_those_of_its_kind(guide: dict[str
         ("Ribbon", 150, False)
     ]
     rendered = {
-        name: member.render(gift.client_values({})[name]) for name, member in gift.client_members().items()
+        name: member.render(gift.client_values({}, {})[name])
+        for name, member in gift.client_members().items()
     }
     assert rendered == {"ribbon": {"colour": "red"}}
 

@@ -55,7 +55,7 @@ def assert_problem(response: Any, code: str) -> dict[str, Any]:
     assert body["retryable"] is (problem.status in (408, 429, 503))
     assert body.keys() <= {
         "type", "title", "status", "detail", "code", "request_id", "retryable", "errors",
-        "needed_scope", "begin", "order", "ask", "bulk_actions", "busy_orders"
+        "needed_scope", "begin", "order", "ask", "bulk_actions", "busy_orders", "total"
     }  # fmt: skip
     return body
 

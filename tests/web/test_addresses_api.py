@@ -5,9 +5,15 @@ from rest_framework.test import APIClient
 
 from orders.fields import address_rules
 from orders.models import SubmissionMessage
+from orders.shop import address_refusals
+from orders.shop.models import DeliveryTerms
+from tests.services.edited_orders import GOUDA
+from tests.services.test_corrections import not_served
 from tests.support.order_bodies import LONDON, order_body
+from tests.support.roles import everything
 from tests.web.helpers import ORDERS, assert_problem
 from tests.web.test_address_forms import KOWLOON, SEATTLE
+from tests.web.test_corrections_api import hers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 
@@ -56,4 +62,55 @@ def test_the_same_request_with_the_same_key_is_the_same_order_whatever_the_rules
     again = ada.post(ORDERS, order_body(), **key)
     assert (again.status_code, again.headers["Idempotent-Replayed"]) == (202, "true")
     assert again.json()["id"] == placed.json()["id"]
+    assert_problem(ada.post(ORDERS, order_body()), "validation_failed")
+
+
+REFUSED_COUNTRIES = [
+    ("XX", "This must be the code of a country (ISO 3166), such as GB. There is no country XX."),
+    ("uk", "This must be the code of a country (ISO 3166), such as GB. There is no country UK."),
+    ("AQ", "Nothing is delivered to AQ."),
+]
+
+
+@pytest.mark.parametrize(("country", "detail"), REFUSED_COUNTRIES)
+@pytest.mark.parametrize("has_terms", [True, False])
+@pytest.mark.parametrize("path", [ORDERS, f"{ORDERS}/quote"])
+def test_a_country_that_there_is_not_or_that_nothing_goes_to_is_refused(
+    ada: APIClient, path: str, has_terms: bool, country: str, detail: str
+) -> None:
+    if has_terms:
+        DeliveryTerms.objects.create(country="", price=990, fewest_days=3, most_days=6)
+    problem = assert_problem(ada.post(path, order_body(ship_to={"country": country})), "validation_failed")
+    assert problem["errors"] == [{"pointer": "/ship_to/country", "detail": detail}]
+    assert not SubmissionMessage.objects.exists()
+
+
+@pytest.mark.parametrize(("country", "detail"), REFUSED_COUNTRIES)
+def test_no_order_is_corrected_to_go_there(ada: APIClient, country: str, detail: str) -> None:
+    order = hers(ada, not_served())
+    before = everything(order)
+    changes = {"changes": {"ship_to": GOUDA | {"country": country}}}
+    problem = assert_problem(ada.post(f"{ORDERS}/{order.pk}/corrections", changes), "validation_failed")
+    assert problem["errors"] == [{"pointer": "/changes/ship_to/country", "detail": detail}]
+    assert everything(order) == before
+
+
+def test_a_country_that_is_not_served_any_more_is_no_place_for_a_correction(
+    ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the order went there before."""
+    order = hers(ada, not_served())
+    monkeypatch.setattr(address_refusals, "present_not_served", lambda: frozenset({GOUDA["country"]}))
+    answer = ada.post(f"{ORDERS}/{order.pk}/corrections", {"changes": {"ship_to": GOUDA}})
+    (mistake,) = assert_problem(answer, "validation_failed")["errors"]
+    assert mistake == {"pointer": "/changes/ship_to/country", "detail": "Nothing is delivered to NL."}
+
+
+def test_an_order_that_was_placed_is_found_by_its_key_whatever_countries_are_served_by_now(
+    ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = {"HTTP_IDEMPOTENCY_KEY": "k"}
+    placed = ada.post(ORDERS, order_body(), **key)
+    monkeypatch.setattr(address_refusals, "present_not_served", lambda: frozenset({"GB"}))
+    assert ada.post(ORDERS, order_body(), **key).json()["id"] == placed.json()["id"]
     assert_problem(ada.post(ORDERS, order_body()), "validation_failed")

@@ -1,4 +1,4 @@
-"""Versions of the API: which one answers, and what is said of one that goes. A second version is made up."""
+"""Versions of the API: which one answers, and what is said of one that goes. The second version is made up."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -8,7 +8,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from orders.access import api_versions
-from orders.access.api_versions import Version
+from orders.access.api_versions import VERSIONS, Version
 from orders.models import ApiToken, AuditEntry, SubmissionMessage
 from tests.support.order_bodies import order_body
 from tests.support.people import api_client, person, signed_in, token_of
@@ -26,6 +26,11 @@ OLD = Version(
     ends_at=datetime(2126, 1, 1, tzinfo=UTC),
 )
 GOING = {"Deprecation", "Sunset", "Link"}
+
+
+@pytest.fixture(autouse=True)
+def one_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_versions, "VERSIONS", (Version(name=OLD.name, changes="The first."),))
 
 
 @pytest.fixture
@@ -109,10 +114,10 @@ def test_the_date_at_which_a_version_ends_decides() -> None:
 
 
 def test_the_newest_version_stays_and_each_has_a_later_date() -> None:
-    names = [version.name for version in api_versions.VERSIONS]
+    names = [version.name for version in VERSIONS]
     assert names == sorted({date.fromisoformat(name).isoformat() for name in names})
-    assert all(version.changes for version in api_versions.VERSIONS)
-    newest = api_versions.newest()
+    assert all(version.changes for version in VERSIONS)
+    newest = VERSIONS[-1]
     assert (newest.deprecated_at, newest.ends_at) == (None, None)
     assert ApiToken._meta.get_field("version").db_default in names
 

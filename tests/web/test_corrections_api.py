@@ -68,6 +68,7 @@ def test_a_silent_card_is_correctable_without_a_deadline(ada: APIClient) -> None
     ("changes", "pointer"),
     [
         ({"lines": [{"sku": "tidal-lines", "quantity": 3}]}, "/changes/lines/0/quantity"),
+        ({"lines": [{"sku": "moon", "quantity": 0}]}, "/changes/lines/0/sku"),
         ({"lines": []}, "/changes/lines"),
         ({"lines": [{"sku": "tidal-lines"}]}, "/changes/lines/0/quantity"),
         ({"ship_to": GOUDA}, "/changes/ship_to"),
@@ -79,6 +80,17 @@ def test_what_cannot_be_changed_is_pointed_at(ada: APIClient, changes: dict[str,
     before = everything(order)
     assert list(mistakes(correct(ada, order, **changes))) == [pointer]
     assert everything(order) == before
+
+
+def test_a_product_that_is_not_in_the_order_is_named(ada: APIClient) -> None:
+    """Also beside one that is."""
+    order = hers(ada, sold_out())
+    lines = [{"sku": "first-sun", "quantity": 0}, {"sku": "moon", "quantity": 1}]
+    (mistake,) = assert_problem(correct(ada, order, lines=lines), "validation_failed")["errors"]
+    assert mistake == {
+        "pointer": "/changes/lines/1/sku",
+        "detail": "lines[1].sku must be one of the order, which has no 'moon'.",
+    }
 
 
 def test_an_address_is_read_as_strictly_as_a_new_orders(ada: APIClient) -> None:
@@ -111,16 +123,17 @@ def test_of_a_crowd_of_corrections_one_is_accepted(ada: APIClient) -> None:
 def test_a_dearer_delivery_has_to_be_agreed_to_by_its_total(ada: APIClient) -> None:
     DeliveryTerms.objects.create(country="GB", price=990, fewest_days=3, most_days=6, tax_rate=2000)
     order = hers(ada, not_served())
-    problem = assert_problem(correct(ada, order, ship_to=LONDON), "act_refused")
+    problem = assert_problem(correct(ada, order, ship_to=LONDON), "total_not_agreed")
+    assert problem["total"] == {"amount": 13_690, "currency": "EUR"}
     assert problem["detail"] == (
         "The order would cost EUR 136.90 instead of EUR 127.00. Agree to that total first."
     )
     url = f"{ORDERS}/{order.pk}/corrections"
     other = ada.post(url, {"changes": {"ship_to": LONDON}, "total": 12_700})
-    assert (
-        assert_problem(other, "act_refused")["detail"] == "The order would cost EUR 136.90, not EUR 127.00."
-    )
-    agreed = ada.post(url, {"changes": {"ship_to": LONDON}, "total": 13_690})
+    again = assert_problem(other, "total_not_agreed")
+    assert again["total"] == problem["total"]
+    assert again["detail"] == "The order would cost EUR 136.90, not EUR 127.00."
+    agreed = ada.post(url, {"changes": {"ship_to": LONDON}, "total": problem["total"]["amount"]})
     assert agreed.status_code == 202
     assert agreed.json()["total"] == {"amount": 13_690, "currency": "EUR"}
     assert agreed.json()["delivery"]["price"] == {"amount": 990, "currency": "EUR"}

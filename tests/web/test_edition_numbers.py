@@ -1,5 +1,5 @@
-"""The numbers of numbered prints: on the order's page, in the confirmation and in the console, once the warehouse has
-given them."""
+"""The numbers of numbered prints: on the order's page, in the confirmation, in the console and over REST, once the
+warehouse has given them."""
 
 import re
 from email import message_from_bytes
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from rest_framework.test import APIClient
 
 from orders.models import Order, OrderLine, OrderProcess, StepState
 from orders.shop.letters import compose_confirmation, read_sender
@@ -18,7 +19,9 @@ from tests.support.factories import ago
 from tests.support.finished_orders import archive
 from tests.support.pdf_text import read_pdf
 from tests.web.conftest import Desk
+from tests.web.helpers import ORDERS, place
 from tests.web.shopping import STEPS, done, guest_page, shop_order
+from tests.web.test_corrections_api import hers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 SIGNED = {"sku": "atlas-signed", "title": "Atlas, signed", "quantity": 2, "unit_price": 100, "edition": 100}
@@ -135,3 +138,40 @@ def test_the_console_has_the_numbers(desk: Desk) -> None:
 def test_the_console_has_no_numbers_that_were_given_back(desk: Desk) -> None:
     order = numbered_order({"reserve-stock": {"state": "compensated"}})
     assert NUMBERS not in text_of(desk("viewer").get(f"/console/orders/{order.order_id}/").content.decode())
+
+
+EDITIONS = [{"sku": "atlas-signed", "numbers": [12, 13], "of": 100}]
+
+
+def test_a_client_reads_the_numbers_in_the_order(ada: APIClient) -> None:
+    order = hers(ada, numbered_order(done("reserve-stock")))
+    url = f"{ORDERS}/{order.order_id}"
+    assert ada.get(url).json()["editions"] == EDITIONS
+    assert ada.get(url, {"fields": "editions"}).json() == {"editions": EDITIONS}
+
+
+@pytest.mark.parametrize("state", ["running", "compensated"])
+def test_a_client_reads_none_before_the_reservation_and_after_its_release(ada: APIClient, state: str) -> None:
+    order = hers(ada, numbered_order({"reserve-stock": {"state": state}}))
+    assert "editions" not in ada.get(f"{ORDERS}/{order.order_id}").json()
+
+
+def test_an_order_that_is_placed_or_quoted_has_no_numbers(ada: APIClient) -> None:
+    assert "editions" not in place(ada)
+
+
+def test_a_client_reads_the_numbers_of_an_archived_order(ada: APIClient) -> None:
+    order = hers(
+        ada, numbered_order(done(*STEPS), process_state="processed", started_at=ago(2), finished_at=ago(1))
+    )
+    archive(order.order_id)
+    assert ada.get(f"{ORDERS}/{order.order_id}").json()["editions"] == EDITIONS
+
+
+@pytest.mark.parametrize("answer", [None, [], "none", {"editions": "none"}, {"editions": [{"sku": "x"}]}])
+def test_what_the_warehouse_answers_may_be_anything(ada: APIClient, answer: Any) -> None:
+    order = hers(ada, numbered_order(done("reserve-stock")))
+    StepState.objects.filter(process=order, name="reserve-stock").update(result=answer)
+    response = ada.get(f"{ORDERS}/{order.order_id}")
+    assert response.status_code == 200
+    assert "editions" not in response.json()

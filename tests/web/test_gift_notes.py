@@ -138,3 +138,11 @@ def test_a_clients_note_that_cannot_be_taken_is_refused_by_name(ada: APIClient, 
     answer = ada.post(ORDERS, {**BODY, "gift_note": note})
     assert answer.status_code == 400
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/gift_note"]
+
+
+@pytest.mark.parametrize("note", ["Dear Éva,\nenjoy it.", "Dear Éva,\r\nenjoy it.", "bell\a"])
+def test_a_client_is_told_what_to_do_with_its_line_breaks(ada: APIClient, note: str) -> None:
+    (mistake,) = ada.post(ORDERS, {**BODY, "gift_note": note}).json()["errors"]
+    assert mistake["detail"] == (
+        "This must be one line. Put a space in place of each line break, and leave out other control characters."
+    )

@@ -97,6 +97,14 @@ def test_products_are_listed_by_a_size_that_they_are_sold_in(
     assert [product["sku"] for product in page["results"]] == skus
 
 
+@pytest.mark.parametrize("size", ["garbage", "30 x 40", "30X40", "30x", "30x40cm", "٣x٤"])
+def test_a_size_of_another_form_is_refused_with_the_form(anybody: APIClient, size: str) -> None:
+    problem = assert_problem(anybody.get(f"{PRODUCTS}?size={size}"), "validation_failed")
+    assert problem["errors"] == [
+        {"parameter": "size", "detail": "This must be a width and a height in centimetres, such as 30x40."}
+    ]
+
+
 def test_a_page_takes_two_queries_whatever_its_size(
     anybody: APIClient, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
