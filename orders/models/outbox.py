@@ -21,7 +21,7 @@ class Priority(models.IntegerChoices):
 class OrderUpdateReader(models.Model):
     """The one row that says how far the events of orders have been read for what customers are to be told.
 
-    `orders.services.order_updates` writes it. It is made at the first look: what happened before that is not told.
+    `orders.services.order_updates` writes it. It is made at the first look: what happened long before that is not told.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)

@@ -125,7 +125,7 @@ def _changed(tracked: TrackedOrder, correction: Correction) -> dict[str, Any]:
     kind = find_kind(order.workflow)
     return {
         "changed": replace(tracked, order=order, data=correction.data),
-        "facts": kind.email_facts(correction.data) if kind else (),
+        "facts": kind.email_facts(correction.data, on_course_since=None) if kind else (),
         "sum_rows": correction.rows,
     }
 

@@ -51,9 +51,20 @@ def of_moment(at: datetime) -> str:
     return at.astimezone(UTC).isoformat()
 
 
-def newest_place() -> Place:
-    """Where a reader begins who wants only what happens from now on."""
-    return Place(look().position, 0)
+def first_place() -> Place:
+    """Where a new reader begins: before the events of the last ten minutes, since orders may be placed before a new
+    shop reads for the first time, and after all earlier ones."""
+    rows = fetch(
+        """
+        SELECT position, id
+          FROM orders_event
+         WHERE kind IN ('step_declined', 'error', 'compensated') AND position > 0
+           AND at < now() - interval '10 minutes'
+         ORDER BY position DESC, id DESC
+         LIMIT 1
+        """
+    )
+    return Place(*rows[0]) if rows else Place(0, 0)
 
 
 def tellings_after(place: Place, *, limit: int) -> tuple[Sequence[Telling], Place]:

@@ -26,7 +26,7 @@ from orders.selectors.order_updates import (
     Place,
     Telling,
     late_orders,
-    newest_place,
+    first_place,
     tellings_after,
 )
 from orders.selectors.tracked_orders import TrackedOrder, addressee_of
@@ -79,7 +79,7 @@ def post_updates() -> int:
 
 
 def _begin() -> None:
-    place = newest_place()
+    place = first_place()
     OrderUpdateReader.objects.get_or_create(
         pk=1,
         defaults={

@@ -19,10 +19,11 @@ from orders.engine.circuits.store import unavailable_agents
 from orders.engine.rows import ProcessRow
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.scheduler.branching import NewItem
+from orders.engine.state_store.feed import look
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
-from orders.selectors.order_updates import Place, late_orders, newest_place, tellings_after
+from orders.selectors.order_updates import Place, first_place, late_orders, tellings_after
 from orders.watchdog.queues import QueueWatch
 from tests.support.availability import credit_for
 from tests.support.factories import ago
@@ -315,7 +316,9 @@ def test_a_plan_that_reads_a_whole_table_is_noticed() -> None:
 
 
 def test_what_customers_are_told_of_is_found_by_its_index() -> None:
-    newest_place()  # begins the epoch
+    look()  # begins the epoch
+    *_, first = plans_of(first_place)
+    assert "event_to_tell" in first.indexes and first.scanned_whole == set()
     *_, events = plans_of(lambda: tellings_after(Place(0, 0), limit=200))
     assert "event_to_tell" in events.indexes and events.scanned_whole == set()
     now = database_now()

@@ -59,11 +59,12 @@ def _judged(story: Story, moment: Moment, words: Words) -> tuple[str, str]:
 
 def _instants(story: Story, moment: Moment) -> Iterator[float]:
     """The moments at which what was read may have been true: both ends, whenever something happened between, and just
-    before whatever had happened when the order was read, but was not written into it yet."""
+    before whatever had happened when the order was read, but could not be read in it yet."""
     yield moment.since
-    for effect in story.effects:
-        if effect.at <= moment.since < story.recorded(effect) + LAG:
-            yield effect.at - ROUNDING
+    recorded = [(effect.at, story.recorded(effect)) for effect in story.effects]
+    for at, written in [*recorded, *((event.at, event.at) for event in story.events)]:
+        if at <= moment.since < written + LAG:
+            yield at - ROUNDING
     happened = [effect.at for effect in story.effects] + [event.at for event in story.events]
     yield from (at for at in happened if moment.since < at < moment.until)
     yield moment.until + ROUNDING
