@@ -25,8 +25,8 @@ from orders.outbox.order_update_emails import IS_REMINDER
 from orders.selectors.order_updates import (
     Place,
     Telling,
-    late_orders,
     first_place,
+    late_orders,
     tellings_after,
 )
 from orders.selectors.tracked_orders import TrackedOrder, addressee_of

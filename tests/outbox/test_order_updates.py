@@ -92,8 +92,8 @@ def test_two_readers_at_once_post_everything_once_and_nothing_from_long_before_t
     assert post_updates() == 0
     record_events(events[2:])
     all_at_once(4, lambda _: post_updates())
-    told = OutgoingMessage.objects.order_by("order_id").values_list("order_id", flat=True)
-    assert list(told) == sorted(order.order_id for order in orders[1:])
+    recipients = OutgoingMessage.objects.order_by("order_id").values_list("order_id", flat=True)
+    assert list(recipients) == sorted(order.order_id for order in orders[1:])
 
 
 def test_what_has_passed_before_it_is_sent_is_not_told(box: Mailbox) -> None:

@@ -137,11 +137,11 @@ def add(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ON
 
 
 class Added(NamedTuple):
-    """What became of products that were to be added: how many of them are in the cart, and how many are `missing`
+    """What became of products that were to be added: the `count` of those in the cart, and how many are `missing`
     because they are not for sale or the cart is full. `shortages` are sentences about those of which too few are left,
     or none."""
 
-    kept: int
+    count: int
     missing: int
     shortages: Sequence[str]
 
@@ -150,13 +150,13 @@ def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> Added:
     """Adds these products, as far as they are for sale and left, and the cart has room."""
     sold = catalogue_selectors.line_products(quantities)
     lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
-    left = [line for line in lines if not line.is_gone and line.stock != 0]
+    available = [line for line in lines if not line.is_gone and line.stock != 0]
     added = sum(
-        add(request, sku=line.sku, quantity=line.quantity, most=line.most) is not None for line in left
+        add(request, sku=line.sku, quantity=line.quantity, most=line.most) is not None for line in available
     )
     sold_out = sum(line.stock == 0 for line in lines)
     shortages = Cart(lines=lines, total=None).shortages
-    return Added(kept=added, missing=len(lines) - added - sold_out, shortages=shortages)
+    return Added(count=added, missing=len(lines) - added - sold_out, shortages=shortages)
 
 
 def change(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ONE) -> None:
