@@ -137,11 +137,11 @@ def add(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ON
 
 
 class Added(NamedTuple):
-    """What became of products that were to be added: the `count` of those in the cart, and how many are `missing`
+    """What became of products that were to be added: how many of them are in the cart, and how many are `missing`
     because they are not for sale or the cart is full. `shortages` are sentences about those of which too few are left,
     or none."""
 
-    count: int
+    in_cart: int
     missing: int
     shortages: Sequence[str]
 
@@ -156,7 +156,7 @@ def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> Added:
     )
     sold_out = sum(line.stock == 0 for line in lines)
     shortages = Cart(lines=lines, total=None).shortages
-    return Added(count=added, missing=len(lines) - added - sold_out, shortages=shortages)
+    return Added(in_cart=added, missing=len(lines) - added - sold_out, shortages=shortages)
 
 
 def change(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ONE) -> None:

@@ -29,7 +29,7 @@ def order_again(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _incomplete(added: Added) -> Sequence[str]:
     """What is said where not everything is in the cart."""
-    if not added.count and not added.shortages:
+    if not added.in_cart and not added.shortages:
         return [_("Nothing of this order is for sale any more.")]
     text = ngettext(
         "{count} print of this order isn’t in your cart: it’s no longer for sale, or your cart is full.",
@@ -39,5 +39,5 @@ def _incomplete(added: Added) -> Sequence[str]:
     return [
         *added.shortages,
         *([text.format(count=added.missing)] if added.missing else []),
-        *([_("What we have of this order is in your cart.")] if added.count and added.shortages else []),
+        *([_("What we have of this order is in your cart.")] if added.in_cart and added.shortages else []),
     ]
