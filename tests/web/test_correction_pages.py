@@ -128,13 +128,13 @@ def test_what_has_sold_out_is_called_what_the_lines_are_called_in_the_readers_la
 
 
 @pytest.mark.parametrize(
-    ("quantity", "words"), [(1, "keeping your poster for"), (2, "keeping your posters for")]
+    ("quantity", "phrase"), [(1, "keeping your poster for"), (2, "keeping your posters for")]
 )
-def test_what_is_kept_for_her_is_one_poster_or_several(client: Client, quantity: int, words: str) -> None:
+def test_what_is_kept_for_her_is_one_poster_or_several(client: Client, quantity: int, phrase: str) -> None:
     order = not_served()
     OrderLine.objects.exclude(sku="tidal-lines").delete()
     OrderLine.objects.update(quantity=quantity)
-    assert f"we’re {words} you" in page(client, order)
+    assert f"we’re {phrase} you" in page(client, order)
 
 
 def test_the_question_shows_the_lines_the_sum_the_address_and_when_it_should_arrive(client: Client) -> None:

@@ -60,11 +60,11 @@ def test_the_cart_says_from_what_delivery_costs_and_no_total(client: Client) -> 
 def test_only_where_no_tax_is_included_the_checkout_says_that_duties_may_be_due(client: Client) -> None:
     DeliveryTerms.objects.create(country="", price=1990, fewest_days=7, most_days=14, tax_rate=0)
     fill_cart(client)
-    mentions = {
+    sentences = {
         country: DUTIES in words(client.get("/checkout/sum/", {"country": country}))
         for country in ("", "GB", "HK", "US")
     }
-    assert mentions == {"": False, "GB": False, "HK": True, "US": True}
+    assert sentences == {"": False, "GB": False, "HK": True, "US": True}
     DeliveryTerms.objects.all().delete()
     assert DUTIES not in words(client.get("/checkout/sum/", {"country": "HK"}))
 

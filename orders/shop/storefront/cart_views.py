@@ -60,9 +60,9 @@ def _for_sale(form: PrintForm) -> LineProduct | None:
 
 def _put_in(request: HttpRequest, sold: LineProduct, quantity: int) -> None:
     sku, most = sold.offer.sku, cart.most_of(sold)
-    sum_of_both = cart.quantities_of(request).get(sku, 0) + quantity
+    quantity_asked = cart.quantities_of(request).get(sku, 0) + quantity
     total = cart.add(request, sku=sku, quantity=quantity, most=most)
-    if total is not None and sum_of_both > most < cart.MOST_OF_ONE:
+    if total is not None and quantity_asked > most < cart.MOST_OF_ONE:
         messages.info(request, all_in_cart(most))
     elif total is None:
         text = _("Your cart is full: it holds {most} different prints.")
