@@ -72,32 +72,6 @@ def test_of_every_other_card(customer: NewCustomer, method: str) -> None:
     ends(buyer, "processed")
 
 
-def test_of_what_is_told_by_email(hurried_shop: HurriedShop, customer: NewCustomer) -> None:
-    """Three orders are late: one that fails alone would have its own failures counted, and end in Error."""
-    declined, stopped, *late = [customer() for _ in range(5)]
-    declined.buy("card_declined")
-    hurried_shop.faults("carrier", down=True)
-    stopped.buy()
-    stopped.go_away()  # before it is refused: what she sees needs no email
-    hurried_shop.faults("carrier", down=False, refuse_rate=1.0)
-    stopped.wait(lambda: hurried_shop.state(stopped.order) == "error", "the refusal")
-    hurried_shop.faults("carrier", down=True, refuse_rate=0)
-    declined.go_away()
-    for visitor in late:
-        visitor.buy()
-        visitor.go_away()
-    declined.wait_for_email(DECLINED.removesuffix("."))
-    stopped.wait_for_email("We’re looking into a problem with your order")
-    for visitor in late:
-        visitor.wait_for_email("Your order is taking longer than we promised")
-    hurried_shop.lift()
-    for visitor in late:
-        visitor.wait_for_email("Your order is on its way")
-    declined.wait_for_email("Your order was cancelled")
-    for visitor in (declined, stopped, *late):
-        visitor.check()
-
-
 def ends(customer: Customer, state: str) -> None:
     assert customer.wait_for_end() == state
     customer.check()
