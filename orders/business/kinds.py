@@ -99,7 +99,8 @@ class OrderKind:
     """Whether that holds of orders that REST clients place, too. The email of such an order may be its client's own."""
     notices_have_link: ClassVar[bool] = False
     """Whether the notices of its workflow (`Compensation.NOTICE`) are emails that lead a guest to her order. Once she
-    has had one, she is not sent the first email with her link any more."""
+    has had one, she is not sent the first email with her link any more. A notice that had to go without says so in its
+    result: `{"has_link": False}`."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
     client_links: ClassVar[Mapping[str, str]] = {}
@@ -212,8 +213,8 @@ class OrderKind:
 
     @classmethod
     def line_names(cls, skus: Sequence[str]) -> Mapping[str, LineName]:
-        """Returns what emails call what these codes name, by their codes; a line that has no name here is called by its
-        title. May look things up."""
+        """Returns what pages and emails call what these codes name, by their codes; a line that has no name here is
+        called by its title. May look things up."""
         return {}
 
     @classmethod
@@ -224,9 +225,10 @@ class OrderKind:
 
     @classmethod
     def email_facts(cls, data: Json, *, on_course_since: datetime | None) -> Sequence[tuple[str, str]]:
-        """Returns what the email that says we have an order says of it besides its lines and number, such as where it
-        goes: labels with what they stand for, in the active language. `on_course_since` is when it was placed; None if
-        it is late or held up, so that nobody knows when it is done. The data may be anything."""
+        """Returns what is said of an order besides its lines and number, such as where it goes, in the email that says
+        we have it and in the question whether it is to be changed: labels with what they stand for, in the active
+        language. `on_course_since` is when it was placed; None where nothing is to be said of when it is done, as
+        while it is held up. The data may be anything."""
         return ()
 
     @classmethod

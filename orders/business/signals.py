@@ -7,7 +7,7 @@
 The jobs process sends them, one order at a time, soon after the transaction in which it happened. The receivers run in
 a transaction of their own. If it commits they are not told again, so what they write to this database is written once;
 if one raises, all are told again later, with growing waits. What a receiver does elsewhere may therefore happen twice.
-It has the time of any transaction, 5 s; what takes longer belongs into a task of its own. Signals of one order come in
+It has the time of any transaction, 5 s; what takes longer belongs in a task of its own. Signals of one order come in
 the order in which things happened, except after a failure. Connect the receivers in
 `AppConfig.ready`, so that every process knows that there are some.
 

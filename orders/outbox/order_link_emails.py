@@ -22,7 +22,7 @@ from orders.outbox.letters import letter_of, sender_name
 from orders.outbox.order_blocks import the_order
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerOrder
-from orders.selectors.tracked_orders import TrackedOrder
+from orders.selectors.tracked_orders import TrackedOrder, result_of
 from orders.vocabulary import ActorKind, EventKind, Goal, Outcome, StepStatus
 from orders.wording.customers.progress import progress
 
@@ -71,13 +71,15 @@ def compose(message: OutgoingMessage) -> list[Email]:
 
 
 def _has_emailed_link(order: CustomerOrder) -> bool:
-    """Whether a notice of the order's workflow has brought its customer the link."""
+    """Whether a notice of the order's workflow has brought its customer the link, unless it says otherwise."""
     kind = registry.find_kind(order.workflow)
     if kind is None or not kind.notices_have_link:
         return False
     notices = sends_notice(order.workflow, order.workflow_version)
     return any(
-        step.name in notices and (step.outcome == Outcome.DONE or step.state == StepStatus.COMPENSATED)
+        step.name in notices
+        and (step.outcome == Outcome.DONE or step.state == StepStatus.COMPENSATED)
+        and result_of(order, step.name).get("has_link", True)
         for step in order.steps
     )
 

@@ -50,7 +50,9 @@ def duties(delivery: Delivery | None, tax: Tax | None) -> str:
     """What is said of a delivery whose terms know no tax, which the country it goes to may ask for; "" otherwise."""
     if delivery is None or tax is not None:
         return ""
-    return _("This total includes no import duties or taxes; you may have to pay them on arrival.")
+    return _(
+        "This total includes no taxes. If import duties or taxes are due where it goes, you pay them on arrival."
+    )
 
 
 def duties_of(data: Mapping[str, Any]) -> str:

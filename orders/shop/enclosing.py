@@ -61,7 +61,7 @@ class LookUp(Protocol):
 
 
 class Encloser:
-    """Finds what belongs into an email: what each of the `look_ups` adds, `within` so many seconds for all of them, and
+    """Finds what belongs in an email: what each of the `look_ups` adds, `within` so many seconds for all of them, and
     the setting `tracking_url`."""
 
     def __init__(self, *look_ups: LookUp, tracking_url: str = "", within: float = LOOK_UP_WITHIN) -> None:
@@ -80,7 +80,7 @@ class Encloser:
                     enclosures = await self._run(partial(_look_up, look_up, request, enclosures))
             except Exception as error:  # noqa: BLE001 - whatever it is, the email is worth more than its pictures
                 log.warning(
-                    "email without all that belongs into it",
+                    "part of an email could not be looked up",
                     action="enclose",
                     order_id=str(request.order_id),
                     missing=look_up.__name__,

@@ -1,7 +1,7 @@
 """What the print shop sells: one kind of order, for posters."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from babel import Locale
@@ -210,6 +210,8 @@ class FulfilOrder(OrderKind):
     def email_facts(cls, data: Json, *, on_course_since: datetime | None) -> Sequence[tuple[str, str]]:
         address = description.whole_address(data)
         days = expected_arrival(data, on_course_since) if on_course_since else None
+        if days and days.latest < datetime.now(UTC).date():
+            days = None  # the email is late itself
         return [
             *([(gettext("Ships to"), written_address(address))] if address else []),
             *(

@@ -53,9 +53,8 @@ def _fill_and_free(database: OwnDatabase, disk: Path, system: System) -> None:
         until(lambda: Event.objects.count() > 12, what="work under way")
         ballast = disk / "ballast"
         refused = 0
-        with ballast.open(
-            "wb", buffering=0
-        ) as file:  # unbuffered: closing the file would otherwise write the buffer and fail
+        # unbuffered: closing the file would otherwise write the buffer and fail
+        with ballast.open("wb", buffering=0) as file:
             while not refused:
                 with contextlib.suppress(OSError):
                     while True:

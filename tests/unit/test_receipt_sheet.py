@@ -92,9 +92,8 @@ def test_a_receipt_keeps_the_standards_for_archives_and_for_screen_readers() -> 
 def test_every_language_and_its_names_show(language: str, name: str) -> None:
     with translation.override(language):
         sheet = receipt(name=name)
-    text = joined(
-        text_of(compiled(asdict(sheet), standards=STANDARDS))
-    )  # refuses a character without a glyph
+    # It refuses a character without a glyph.
+    text = joined(text_of(compiled(asdict(sheet), standards=STANDARDS)))
     assert joined(name) in text
     for words in (sheet.title, sheet.total, *(row.text for row in sheet.facts)):
         assert joined(words) in text
@@ -134,7 +133,7 @@ def test_a_line_of_which_nothing_is_left_takes_no_place() -> None:
 
 def test_letters_that_no_font_has_are_boxes_and_do_not_stop_a_receipt() -> None:
     pdf = typeset(receipt(name="தமிழ் \U0001f381 Ada"))
-    assert b"<pdfuaid:part>" not in pdf and "Ada" in text_of(pdf)
+    assert b"<pdfuaid:part>" not in pdf and joined("தமிழ் Ada") in joined(text_of(pdf))
 
 
 def test_every_character_that_counts_as_shown_is() -> None:

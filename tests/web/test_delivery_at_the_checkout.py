@@ -14,7 +14,9 @@ from tests.web.helpers import run_submission
 from tests.web.shopping import FORM
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
-DUTIES = "This total includes no import duties or taxes; you may have to pay them on arrival."
+DUTIES = (
+    "This total includes no taxes. If import duties or taxes are due where it goes, you pay them on arrival."
+)
 GOODS, DELIVERED = 7_800, 8_790
 FRIDAY = datetime(2026, 11, 27, 12, tzinfo=UTC)
 

@@ -103,7 +103,7 @@ def test_another_country_is_agreed_to_with_what_its_delivery_costs(client: Clien
     assert re.findall(r'<option value="(\w*)"', form) == ["", "GB"]
     question = words(client.post(url, LONDON))
     assert "Your order will cost €136.90 instead of €127.00." in question
-    assert "Delivery to the United Kingdom €9.90 Includes 20% VAT €22.82" in question
+    assert "Delivery to the United Kingdom €9.90 Total €136.90 Includes 20% VAT €22.82" in question
     assert "Change it to €136.90" in question
     assert Order.objects.get().total == 12_700
     assert client.post(url, {**LONDON, "agreed": "13690"}).status_code == 302

@@ -24,7 +24,7 @@ from orders.shop.letters import (
 
 
 class Enclosing(Protocol):
-    """Finds what belongs into an email beside the request's words. It never fails, and takes no more than seconds."""
+    """Finds what belongs in an email beside the request's words. It never fails, and takes no more than seconds."""
 
     async def enclose(self, request: Request) -> Enclosures: ...
 
@@ -85,4 +85,5 @@ class Mail:
         except ValueError as error:
             raise Refused("bad_mail", str(error)) from error
         await self._remote.send(email.content, sender=self._sender.address, recipient=email.recipient)
-        return {"message_id": email.message_id}
+        has_link = bool(enclosures.link) or self._encloser is None
+        return {"message_id": email.message_id, **({} if has_link else {"has_link": False})}

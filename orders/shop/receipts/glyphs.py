@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from struct import unpack_from
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 FONTS = Path(__file__).with_name("fonts")
 OF_ITS_PLANE = 4
@@ -25,6 +25,8 @@ def shown(text: str) -> str:
     pieces: list[str] = []
     for character in normalize("NFC", text):
         joins_nothing = character == JOINER and pieces and not pieces[-1]
+        if _is_mark(character) and pieces and not pieces[-1]:
+            joins_nothing = True
         pieces.append("" if joins_nothing else _shown(character))
     result = "".join(pieces)
     return result if result == text else " ".join(result.split())
@@ -34,7 +36,12 @@ def _shown(character: str) -> str:
     for form in (character, normalize("NFKC", character)):
         if all(ord(part) in covered() for part in form):
             return form
-    return character if character.isalnum() else ""
+    return character if character.isalnum() or _is_mark(character) else ""
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it is part of the letter before it, such as the sign of a vowel; what chooses a variant is not."""
+    return category(character) in ("Mn", "Mc") and not "\ufe00" <= character <= "\ufe0f"
 
 
 @cache

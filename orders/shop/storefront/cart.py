@@ -137,26 +137,28 @@ def add(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ON
 
 
 class Addition(NamedTuple):
-    """What became of products that were to be added: the `number` of those in the cart, and how many are `missing`
-    because they are not for sale or the cart is full. `shortages` are sentences about those of which too few are left,
-    or none."""
+    """What became of products that were to be added: how many were, and how many are `missing` because they are not for
+    sale or the cart is full. `shortages` are sentences about those of which too few are left, or none."""
 
-    number: int
+    additions: int
     missing: int
     shortages: Sequence[str]
 
 
 def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> Addition:
-    """Adds these products, as far as they are for sale and left, and the cart has room."""
+    """Adds these products, as far as they are for sale and left, and the cart has room. What it has stays in it."""
+    present = quantities_of(request)
     sold = catalogue_selectors.line_products(quantities)
     lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
     available = [line for line in lines if not line.is_gone and line.stock != 0]
-    number = sum(
-        add(request, sku=line.sku, quantity=line.quantity, most=line.most) is not None for line in available
+    additions = sum(
+        add(request, sku=line.sku, quantity=line.quantity, most=max(line.most, present.get(line.sku, 0)))
+        is not None
+        for line in available
     )
     sold_out = sum(line.stock == 0 for line in lines)
     shortages = Cart(lines=lines, total=None).shortages
-    return Addition(number=number, missing=len(lines) - number - sold_out, shortages=shortages)
+    return Addition(additions=additions, missing=len(lines) - additions - sold_out, shortages=shortages)
 
 
 def change(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ONE) -> None:

@@ -29,7 +29,7 @@ def order_again(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _incomplete(addition: Addition) -> Sequence[str]:
     """What is said where not everything is in the cart."""
-    if not addition.number and not addition.shortages:
+    if not addition.additions and not addition.shortages:
         return [_("Nothing of this order is for sale any more.")]
     text = ngettext(
         "{count} print of this order isn’t in your cart: it’s no longer for sale, or your cart is full.",
@@ -41,7 +41,7 @@ def _incomplete(addition: Addition) -> Sequence[str]:
         *([text.format(count=addition.missing)] if addition.missing else []),
         *(
             [_("What we have of this order is in your cart.")]
-            if addition.number and addition.shortages
+            if addition.additions and addition.shortages and not addition.missing
             else []
         ),
     ]
