@@ -13,7 +13,7 @@ from babel.dates import format_skeleton
 from django.test import Client
 
 from orders.fields.order_numbers import spoken_number
-from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage
+from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage, StepState
 from orders.outbox import queue
 from orders.outbox.content import Email
 from orders.outbox.delivery import deliver
@@ -135,6 +135,12 @@ def test_it_does_not_say_that_we_have_an_order_which_was_cancelled_meanwhile(box
     email = first_email(box, shop_order(goal="compensate", process_state="processing"))
     assert email["Subject"].startswith("Your order at ")
     assert "We have" not in text_of(email)
+
+
+def test_it_is_sent_if_the_email_of_the_order_itself_had_to_go_without_the_link(box: Mailbox) -> None:
+    order = shop_order(done(*STEPS), process_state="processed")
+    StepState.objects.filter(process=order, name="send-confirmation").update(result={"has_link": False})
+    assert len(links(first_email(box, order))) == 1
 
 
 NOTICE_SENT = (
