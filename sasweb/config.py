@@ -143,7 +143,7 @@ def read(environment: Environment | None = None) -> Config:
         email_url=env.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
         shop_name=env.shop_name(),
         email_from=env.sender(),
-        shop_email=env.email("SHOP_EMAIL"),
+        shop_email=env.shop_email(),
         alert_email=env.email("ALERT_EMAIL"),
         alert_webhook_url=_webhook_url(env, "ALERT_WEBHOOK_URL", networks),
         alert_webhook_secret=_webhook_secrets(env, "ALERT_WEBHOOK_SECRET"),

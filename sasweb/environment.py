@@ -15,6 +15,8 @@ BIND = "127.0.0.1:8000"
 GIGABYTE = 1_000_000_000
 LONGEST_SHOP_NAME = 60
 """In characters."""
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_ASCII_ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 
 class ConfigError(ValueError):
@@ -82,6 +84,15 @@ class Environment:
         _, email = parseaddr(value)
         if value and (not re.fullmatch(r"[^@\s]+@[^@\s]+", email) or not value.isprintable()):
             raise invalid(name, value, "an email, for example Shop <shop@example.org>")
+        return value
+
+    def shop_email(self) -> str:
+        """Where customers write to, and where replies to their emails go; empty if that is the sender."""
+        value = self.email("SHOP_EMAIL")
+        if value and not _ASCII_ADDRESS.fullmatch(parseaddr(value)[1]):
+            raise invalid(
+                "SHOP_EMAIL", value, "an email in ASCII, for example Shop <shop@xn--bcher-kva.example>"
+            )
         return value
 
     def shop_name(self) -> str:

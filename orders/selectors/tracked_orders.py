@@ -224,10 +224,13 @@ def _occurrences(order_id: UUID) -> Occurrences:
 
 def guest_address(order_id: UUID) -> GuestAddress | None:
     """The email that a guest gave with an order; None if there is no such order, or it belongs to an account."""
-    email = Order.objects.filter(pk=order_id, customer=None).values_list("email", flat=True).first()
+    placed = Order.objects.filter(pk=order_id, customer=None).values_list("email", flat=True)
+    waiting = SubmissionMessage.objects.filter(order_id=order_id, client="guest")
+    email = placed.first()
     if email is None:  # it may have just been placed, and still be on the submission queue
-        waiting = SubmissionMessage.objects.filter(order_id=order_id, client="guest")
         email = waiting.values_list("body__email", flat=True).first()
+    if email is None:  # or have been taken from there between the two looks
+        email = placed.first()
     if email is None:
         return None
     mailed = Event.objects.filter(order_id=order_id, kind=EventKind.LINK_MAILED).order_by("-id")

@@ -146,15 +146,21 @@ class DeliveryTermsAdmin(AuditedAdmin):
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         answer = super().response_change(request, obj)
-        _warn_of_unserved(request, obj.currency)
+        for currency in sorted({obj.currency, obj.former_currency}):
+            _warn_of_unserved(request, currency)
         return answer
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Saves the terms, and notes of which currency they were before."""
+        super().save_model(request, obj, form, change)
+        obj.former_currency = form.initial.get("currency", obj.currency)
 
 
 def _warn_of_unserved(request: HttpRequest, currency: str) -> None:
     """Says which countries are the only ones to be served in a currency, if there are no terms for the others."""
     rows = DeliveryTerms.objects.filter(currency=currency).order_by("country")
     codes = list(rows.values_list("country", flat=True))
-    if "" in codes:
+    if "" in codes or not codes:
         return
     words = admin_words.only_served(currency, [countries.name_in_sentence(code) for code in codes])
     url = f"{reverse('admin:shop_deliveryterms_add')}?{urlencode({'currency': currency})}"

@@ -8,7 +8,7 @@ from orders.shop.availability import FRESH
 from orders.shop.delivery_words import percentage
 from orders.shop.sold_prints import SoldPrints
 from orders.wording.order_edits import in_words
-from orders.wording.units import ENGLISH, counted, english_money, nearest_relative
+from orders.wording.units import ENGLISH, counted, english_money, nearest_relative, number
 
 MOST_NAMED = 3
 """Countries that a sentence names; of more, it says how many there are."""
@@ -16,18 +16,18 @@ MOST_NAMED = 3
 
 def too_small(sold: SoldPrints) -> str:
     """Why an edition cannot be as small as somebody entered."""
-    highest = f", up to No. {sold.highest}" if sold.highest > sold.count else ""
+    highest = f", up to No. {number(sold.highest)}" if sold.highest > sold.count else ""
     are = "is" if sold.count == 1 else "are"
     prints = counted(sold.count, "print")
-    return (
-        f"{prints} of this edition {are} sold{highest}, so it can’t have fewer than {sold.smallest_edition}."
-    )
+    return f"{prints} of this edition {are} sold{highest}, so it can’t have fewer than {number(sold.smallest_edition)}."
 
 
 def all_sold(size: int) -> str:
     """That an edition is now as small as what is sold of it, and what to do. The warehouse learns its size with the
     next order, so until then no page knows that none are left."""
-    prints = "The only print of this edition is" if size == 1 else f"All {size} prints of this edition are"
+    prints = (
+        "The only print of this edition is" if size == 1 else f"All {number(size)} prints of this edition are"
+    )
     return f"{prints} sold. Untick “Is listed”, because the warehouse will refuse the next order."
 
 
@@ -35,7 +35,7 @@ def stock_in_words(stock: int | None, read_at: datetime | None, *, now: datetime
     """How many the warehouse has left, and when it said so."""
     if stock is None or read_at is None:
         return "Not known: the warehouse hasn’t said how many are left."
-    words = f"{stock} left, as the warehouse said {nearest_relative(read_at - now)}"
+    words = f"{number(stock)} left, as the warehouse said {nearest_relative(read_at - now)}"
     return words if now - read_at < FRESH else f"{words}. That’s too long ago for pages to say it."
 
 

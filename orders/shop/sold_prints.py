@@ -1,5 +1,6 @@
 """How many prints of a numbered edition are sold: by the numbers that orders have, and by what is left of it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from orders.selectors.step_answers import answers_about
@@ -25,16 +26,15 @@ def sold_prints(product: Product) -> SoldPrints:
     """Those of a product as it is stored. The warehouse may have sold some elsewhere, and then has fewer left. One
     statement."""
     answers = answers_about(product.sku, step=RESERVATION)
-    numbers = {
-        number
-        for answer in answers
-        if (edition := numbers_of(answer).get(product.sku))
-        for number in edition.numbers
-    }
-    return SoldPrints(count=max(len(numbers), _gone(product)), highest=max(numbers, default=0))
+    editions = [edition for answer in answers if (edition := numbers_of(answer).get(product.sku))]
+    numbers = {number for edition in editions for number in edition.numbers}
+    difference = _gone(product.stock, {edition.size for edition in editions})
+    return SoldPrints(count=max(len(numbers), difference), highest=max(numbers, default=0))
 
 
-def _gone(product: Product) -> int:
-    """How many of an edition the warehouse no longer has, as it last said."""
-    is_known = product.edition_size is not None and product.stock is not None
-    return product.edition_size - product.stock if is_known else 0  # type: ignore[operator]  # both are numbers
+def _gone(stock: int | None, sizes: Collection[int]) -> int:
+    """How many of an edition the warehouse no longer has, at least, as it last said. It counts from a size that it
+    has given with its numbers: one that was entered since it learns with the next order."""
+    if stock is None:
+        return 0
+    return min((size for size in sizes if size >= stock), default=stock) - stock

@@ -14,6 +14,7 @@ from tests.support.variables import defaults_of_businesses
 
 NOT_A_URL = "expected a URL that starts with http:// or https://"
 NOT_AN_EMAIL = "expected an email, for example Shop <shop@example.org>"
+NOT_IN_ASCII = "expected an email in ASCII, for example Shop <shop@xn--bcher-kva.example>"
 WRONG = [
     ("BIND", "8000", "expected HOST:PORT, for example 127.0.0.1:8000"),
     ("SANDBOX_BIND", "127.0.0.1:many", "expected HOST:PORT, for example 127.0.0.1:9000"),
@@ -60,6 +61,8 @@ WRONG = [
     ("SHOP_REGISTRATION", "two\nlines", "expected one line of at most 200 characters"),
     ("SHOP_PHONE", "1" * 201, "expected one line of at most 200 characters"),
     ("SHOP_EMAIL", "the owner", NOT_AN_EMAIL),
+    ("SHOP_EMAIL", "hello@bücher.example", NOT_IN_ASCII),
+    ("SHOP_EMAIL", "hello..there@shop.example", NOT_IN_ASCII),
     ("SHOP_RETURN_DAYS", "a fortnight", "expected a whole number from 0 to 365"),
     ("ALERT_EMAIL", "nobody", NOT_AN_EMAIL),
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),

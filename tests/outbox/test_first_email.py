@@ -10,22 +10,24 @@ from typing import Any
 
 import pytest
 from babel.dates import format_skeleton
+from django.db import connection
 from django.test import Client
 
+from orders.engine.runtime.sql import run
 from orders.fields.order_numbers import spoken_number
 from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage, StepState
 from orders.outbox import queue
 from orders.outbox.content import Email
 from orders.outbox.delivery import deliver
 from orders.outbox.order_link_emails import IS_NEW
-from orders.selectors.tracked_orders import order_of_guest
+from orders.selectors.tracked_orders import guest_address, order_of_guest
 from orders.services.customers import ask_for_link, place_order_as_guest
 from orders.shop.delivery import working_day_after
 from orders.shop.fulfilment import PAYMENT
 from orders.shop.models import DeliveryTerms, Edition, Product
 from orders.shop.placing import as_order
 from orders.vocabulary import EventKind, MessageKind, MessageState
-from tests.support.factories import new_order
+from tests.support.factories import make_purchase, new_order
 from tests.support.mailbox import Mailbox, links, mailbox, text_of
 from tests.support.order_bodies import EMAIL
 from tests.web.shopping import STEPS, declined, done, guest_page, shop_order
@@ -61,6 +63,24 @@ def test_it_says_what_was_ordered_while_the_order_is_still_queued(box: Mailbox) 
     for part in ("2 × Nap: €98.00", "Total: €98.00", number, "Lane 1", "2611 AB Delft", "Netherlands"):
         assert part in text_of(email)
     assert len(links(email)) == 1
+
+
+def test_an_order_that_is_taken_from_the_queue_between_two_looks_is_found() -> None:
+    """Its first email would be dropped as not needed, and the guest would never have the link."""
+    Product.objects.create(sku="nap", title="Nap", artist="A", price=4900)
+    placed = place_order_as_guest(
+        order=as_order(new_order("nap")), email=EMAIL, idempotency_key="k", language="en"
+    )
+
+    def insert_before_it_is_read(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("SELECT") and "orders_submissionmessage" in sql:
+            run("DELETE FROM orders_submissionmessage")
+            make_purchase(placed.order_id)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(insert_before_it_is_read):
+        address = guest_address(placed.order_id)
+    assert address is not None and address.email == EMAIL
 
 
 def test_it_says_what_was_ordered_once_the_order_is_inserted(box: Mailbox) -> None:

@@ -110,11 +110,23 @@ def test_an_edition_cannot_be_smaller_than_the_highest_number_that_somebody_has(
 
 
 def test_what_the_warehouse_no_longer_has_of_an_edition_is_sold(root: Client, numbered: Product) -> None:
+    reserved(1)
     Product.objects.update(stock=60, stock_read_at=timezone.now())
     assert save_product(root, numbered, edition_size=39) == [
         "40 prints of this edition are sold, so it can’t have fewer than 40."
     ]
     assert save_product(root, numbered, edition_size=40) == []
+
+
+def test_a_size_that_was_entered_by_mistake_is_corrected_although_the_warehouse_still_counts_from_the_former(
+    root: Client, numbered: Product
+) -> None:
+    reserved(1)
+    Product.objects.update(stock=99, stock_read_at=timezone.now())
+    assert save_product(root, numbered, edition_size=2_000) == []
+    assert save_product(root, numbered, edition_size=200) == []
+    numbered.refresh_from_db()
+    assert numbered.edition_size == 200
 
 
 def test_an_edition_of_which_nothing_is_known_may_have_any_size(root: Client, numbered: Product) -> None:
@@ -219,6 +231,14 @@ def test_terms_for_every_other_country_end_the_warning_in_their_currency_alone(r
 def test_an_edit_that_takes_the_terms_of_every_other_country_warns_as_well(root: Client) -> None:
     terms = DeliveryTerms.objects.create(**TERMS | {"country": ""})
     assert refusals(root.post(f"/admin/shop/deliveryterms/{terms.pk}/change/", TERMS)) == []
+    assert warnings(root.get("/admin/shop/deliveryterms/").content.decode()) == [ONLY_GERMANY]
+
+
+def test_terms_that_move_to_another_currency_warn_of_the_one_that_they_leave(root: Client) -> None:
+    DeliveryTerms.objects.create(**TERMS)
+    terms = DeliveryTerms.objects.create(**TERMS | {"country": ""})
+    moved = TERMS | {"country": "", "currency": "USD"}
+    assert refusals(root.post(f"/admin/shop/deliveryterms/{terms.pk}/change/", moved)) == []
     assert warnings(root.get("/admin/shop/deliveryterms/").content.decode()) == [ONLY_GERMANY]
 
 

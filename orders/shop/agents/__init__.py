@@ -29,7 +29,7 @@ def agents(environment: Environment) -> Sequence[Agent]:
         Mail(
             environment.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
             sender=environment.sender(),
-            reply_to=environment.email("SHOP_EMAIL"),
+            reply_to=environment.shop_email(),
             encloser=Encloser(*LOOK_UPS, tracking_url=read_tracking_url(environment)),
         ),
     ]
