@@ -154,7 +154,7 @@ def test_the_question_shows_the_lines_the_sum_the_address_and_when_it_should_arr
         "Markt 1",
         "2800 Gouda",
         "Belgium",
-        "Should arrive",
+        "It should then arrive",
         "Change it to €133.90",
     )
     for part in whole:

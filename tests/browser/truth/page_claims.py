@@ -273,6 +273,7 @@ MONEY: Mapping[str, Holds] = {
 
 DELIVERY: Mapping[str, Holds] = {
     "Should arrive %(days)s": may_arrive,
+    "It should then arrive %(days)s": lambda k: not k.is_cancelled,  # if she agrees
     "Receipt (PDF)": lambda k: k.count("capture") > 0,
 }
 
