@@ -15,8 +15,11 @@ BIND = "127.0.0.1:8000"
 GIGABYTE = 1_000_000_000
 LONGEST_SHOP_NAME = 60
 """In characters."""
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_ASCII_ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+DOT_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+"""What stands before the @ of an address (RFC 5322)."""
+_ASCII_ADDRESS = re.compile(rf"{DOT_ATOM}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+LONGEST_ADDRESS = 254
+"""In characters."""
 
 
 class ConfigError(ValueError):
@@ -24,6 +27,11 @@ class ConfigError(ValueError):
 
     Its text is one line that names the variable, its value and what is expected.
     """
+
+
+def is_ascii_address(text: str) -> bool:
+    """Whether every mail server takes an email to or from this address."""
+    return len(text) <= LONGEST_ADDRESS and _ASCII_ADDRESS.fullmatch(text) is not None
 
 
 class Environment:
@@ -89,7 +97,7 @@ class Environment:
     def shop_email(self) -> str:
         """Where customers write to, and where replies to their emails go; empty if that is the sender."""
         value = self.email("SHOP_EMAIL")
-        if value and not _ASCII_ADDRESS.fullmatch(parseaddr(value)[1]):
+        if value and not is_ascii_address(parseaddr(value)[1]):
             raise invalid(
                 "SHOP_EMAIL", value, "an email in ASCII, for example Shop <shop@xn--bcher-kva.example>"
             )

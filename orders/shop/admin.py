@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -139,21 +139,12 @@ class DeliveryTermsAdmin(AuditedAdmin):
         """The tax that prices include."""
         return admin_words.tax(terms.tax_rate)
 
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:
-        answer = super().response_add(request, obj, post_url_continue)
-        _warn_of_unserved(request, obj.currency)
-        return answer
-
-    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
-        answer = super().response_change(request, obj)
-        for currency in sorted({obj.currency, obj.former_currency}):
-            _warn_of_unserved(request, currency)
-        return answer
-
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Saves the terms, and notes of which currency they were before."""
+        """Saves the terms, and warns of countries that are no longer served in their currency, or in the former one."""
         super().save_model(request, obj, form, change)
-        obj.former_currency = form.initial.get("currency", obj.currency)
+        former = form.initial["currency"] if change else obj.currency
+        for currency in sorted({obj.currency, former}):
+            _warn_of_unserved(request, currency)
 
 
 def _warn_of_unserved(request: HttpRequest, currency: str) -> None:

@@ -42,11 +42,7 @@ from orders.shop.fulfilment import SHIPMENT
 from orders.shop.tracking import parcel_of
 from orders.wording.customers.order_links import order_button, secrecy_note
 from orders.wording.customers.ordered_items import ordered_items
-
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_DOT_ATOM = re.compile(rf"{_ATOM}(\.{_ATOM})*")
-_ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
-LONGEST_ADDRESS = 254
+from sasweb.environment import DOT_ATOM, is_ascii_address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +95,7 @@ def read_sender(text: str, *, reply_to: str = "") -> Sender:
     """Reads `orders@shop.example` or `Shop <orders@shop.example>`, and where replies go, if not there. Raises
     `ValueError` for anything else."""
     name, address = parseaddr(text)
-    if not _is_address(address) or not text.isprintable():
+    if not is_ascii_address(address) or not text.isprintable():
         raise ValueError(f"the sender of emails must look like Shop <orders@shop.example>, not {text!r}")
     domain = address.rpartition("@")[2]
     return Sender(
@@ -113,14 +109,14 @@ def read_sender(text: str, *, reply_to: str = "") -> Sender:
 
 def _read_reply_to(text: str) -> str:
     address = parseaddr(text)[1]
-    if not _is_address(address) or not text.isprintable():
+    if not is_ascii_address(address) or not text.isprintable():
         raise ValueError(f"replies to emails must go to an address like hello@shop.example, not {text!r}")
     return mailbox(text, address=address)
 
 
 def message_id(key: str, domain: str) -> str:
     """Returns a key's Message-ID (RFC 5322, section 3.6.4). Raises `ValueError` if the key cannot be part of one."""
-    if not _DOT_ATOM.fullmatch(key):
+    if not re.fullmatch(DOT_ATOM, key):
         raise ValueError("the key cannot be a Message-ID")
     return f"<{key}@{domain}>"
 
@@ -246,7 +242,7 @@ def _items(data: Json, enclosures: Enclosures) -> Items:
 
 def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence[Block]) -> OrderEmail:
     recipient = request.data["email"]
-    if not isinstance(recipient, str) or not _is_address(recipient):
+    if not isinstance(recipient, str) or not is_ascii_address(recipient):
         raise ValueError("the email is not valid")
     letter = Letter(
         language=translation.get_language() or "en",
@@ -273,8 +269,3 @@ def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence
 def _titles(data: Json) -> Iterable[str]:
     for line in data["lines"][:3]:
         yield f"{line['quantity']} × {one_line(line['title'])}"
-
-
-def _is_address(text: str) -> bool:
-    """Says whether a text is one bare email in ASCII."""
-    return len(text) <= LONGEST_ADDRESS and _ADDRESS.fullmatch(text) is not None

@@ -24,10 +24,10 @@ def shown(text: str) -> str:
     """
     pieces: list[str] = []
     for character in normalize("NFC", text):
-        joins_nothing = character == JOINER and pieces and not pieces[-1]
-        if _is_mark(character) and pieces and not pieces[-1]:
-            joins_nothing = True
-        pieces.append("" if joins_nothing else _shown(character))
+        belongs_to_what_is_left_out = (
+            (character == JOINER or _is_mark(character)) and pieces and not pieces[-1]
+        )
+        pieces.append("" if belongs_to_what_is_left_out else _shown(character))
     result = "".join(pieces)
     return result if result == text else " ".join(result.split())
 
