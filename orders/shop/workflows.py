@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.business import (
     BadOrderError,
+    ClientLink,
     Draft,
     Environment,
     Field,
@@ -100,7 +101,7 @@ class FulfilOrder(OrderKind):
     label = "order of prints"
     is_open_to_clients = True
     notices_have_link = True
-    client_links = {"payment": "order-payment"}
+    client_links = {"payment": ClientLink(url="order-payment", fields=("payment_method",))}
     client_results = (fulfilment.RESERVATION,)
     has_older_fingerprints = True
     customer_fields = (
