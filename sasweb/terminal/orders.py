@@ -98,7 +98,9 @@ def follow_order(server: Server, order_id: str, arguments: Namespace, *, shown: 
         if "payment" in order["links"]:
             note(f"Pay with: bin/sasweb orders pay {order['id']} --payment-method …")
         elif "corrections" in order["links"]:
-            note(f"Correct it: POST {order['links']['corrections']}, with changes of what its `correctable` names.")
+            note(
+                f"Correct it: POST {order['links']['corrections']}, with changes of what its `correctable` names."
+            )
     return REFUSED
 
 
