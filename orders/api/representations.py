@@ -276,13 +276,13 @@ OrderPageOut = page_of(
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
 
 
-def of_kinds() -> dict[str, Any]:
-    """The members that only some kinds of order have, where an order has something of them."""
+def of_kinds(*, is_quote: bool = False) -> dict[str, Any]:
+    """The members that only some kinds of order have, where an order or a quote has something of them."""
     return {
         name: member(source=f"client_values.{name}", required=False)
         for kind in registry.kinds()
         if kind.is_open_to_clients
-        for name, member in kind.client_members().items()
+        for name, member in {**kind.client_members(), **({} if is_quote else kind.order_members())}.items()
     }
 
 

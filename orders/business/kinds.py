@@ -248,8 +248,13 @@ class OrderKind:
 
     @classmethod
     def client_members(cls) -> Mapping[str, Any]:
-        """Returns what REST clients see of an order beside the members that every order has: by their names, fields of
-        the REST framework, such as subclasses of `orders.api.representations.Out`."""
+        """Returns what REST clients see of an order, and of a quote for one, beside the members that every one has: by
+        their names, fields of the REST framework, such as subclasses of `orders.api.representations.Out`."""
+        return {}
+
+    @classmethod
+    def order_members(cls) -> Mapping[str, Any]:
+        """Returns the same for what only an order has, and no quote: what comes of the results of its steps."""
         return {}
 
     @classmethod

@@ -228,9 +228,15 @@ class FulfilOrder(OrderKind):
 
     @classmethod
     def client_members(cls) -> Mapping[str, Any]:
-        from orders.shop import rest_delivery, rest_editions  # noqa: PLC0415 - the roles need no REST framework
+        from orders.shop import rest_delivery  # noqa: PLC0415 - the roles need no REST framework
 
-        return {**rest_delivery.MEMBERS, **rest_editions.MEMBERS}
+        return rest_delivery.MEMBERS
+
+    @classmethod
+    def order_members(cls) -> Mapping[str, Any]:
+        from orders.shop import rest_editions  # noqa: PLC0415 - the roles need no REST framework
+
+        return rest_editions.MEMBERS
 
     @classmethod
     def client_values(cls, data: Json, results: Mapping[str, Json]) -> Mapping[str, Any]:
