@@ -93,19 +93,20 @@ class Holder(NamedTuple):
     account_id: int
     beginning: str
     scopes: tuple[str, ...]
+    api_version: str
 
 
 def usable_at_once(*, now: datetime) -> Mapping[str, object]:
-    """The parameters of `USABLE_AT_ONCE`, by the newest version of the API."""
-    return {"now": now, "noted_since": now - USE_NOTED_EVERY, "version": api_versions.newest().name}
+    """The parameters of `USABLE_AT_ONCE`, by each version of the API that has not ended."""
+    names = [version.name for version in api_versions.supported(now)]
+    return {"now": now, "noted_since": now - USE_NOTED_EVERY, "api_versions": names}
 
 
 def holders(digests: Collection[str], *, now: datetime) -> Mapping[str, Holder]:
-    """The tokens with these hashes that may be used, pinned to the newest version of the API. Left out is one whose use
-    is to be noted. One statement."""
+    """The tokens with these hashes that may be used. Left out is one whose use is to be noted. One statement."""
     rows = fetch_frequent(
         f"""
-        SELECT token.digest, token.id, account.id, token.beginning, token.scopes
+        SELECT token.digest, token.id, account.id, token.beginning, token.scopes, token.version
           FROM orders_apitoken AS token
           JOIN auth_user AS account ON account.id = token.user_id
          WHERE token.digest = ANY (%(digests)s::text[]) AND {USABLE_AT_ONCE}
@@ -113,8 +114,8 @@ def holders(digests: Collection[str], *, now: datetime) -> Mapping[str, Holder]:
         {"digests": list(digests), **usable_at_once(now=now)},
     )
     return {
-        digest: Holder(token_id, account_id, beginning, tuple(scopes))
-        for digest, token_id, account_id, beginning, scopes in rows
+        digest: Holder(token_id, account_id, beginning, tuple(scopes), version)
+        for digest, token_id, account_id, beginning, scopes, version in rows
     }
 
 

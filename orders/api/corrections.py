@@ -36,10 +36,10 @@ CORRECT_ORDER = change_of_order(
     summary="Correct an order that waits for its customer",
     description=(
         "For an order that cannot go on, because a service refused what its customer can change. `correctable` "
-        "of the order says what was refused, why, and which fields can be changed; while `waiting_for` is `customer`, "
-        "its links have `corrections`. What was refused is tried again with what you change. If you do nothing until "
-        "`waiting_until`, the order is cancelled. Money that was reserved for another total is released first, so "
-        "nothing is charged twice."
+        "of the order says what was refused, why, and which fields can be changed; while there is anything in it, the "
+        "order's links have `corrections`. What was refused is tried again with what you change. If you do nothing "
+        "until `waiting_until`, the order is cancelled. Money that was reserved for another total is released first, "
+        "so nothing is charged twice."
     ),
 )
 

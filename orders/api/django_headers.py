@@ -11,7 +11,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 
 from orders.access.api_tokens import digest_of
-from orders.access.api_versions import HEADER
+from orders.access.api_versions import HEADER, find_version
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
@@ -57,9 +57,9 @@ def django_of(shortcut: Shortcut) -> OneAnswer:
 
 
 @lru_cache(maxsize=100)
-def headers_from_django(shortcut: Shortcut, scheme: str, host: bytes) -> Headers | None:
-    """What every such answer has, apart from the request's id and its own length; None if Django answers otherwise, as
-    it does if it does not know the host."""
+def headers_from_django(shortcut: Shortcut, scheme: str, host: bytes, api_version: str) -> Headers | None:
+    """What every such answer of this version of the API has, apart from the request's id and its own length; None if
+    Django answers otherwise, as it does if it does not know the host."""
     environ = {
         "REQUEST_METHOD": shortcut.method,
         "PATH_INFO": shortcut.path,
@@ -67,6 +67,7 @@ def headers_from_django(shortcut: Shortcut, scheme: str, host: bytes) -> Headers
     }
     environ |= {"SERVER_PORT": "443" if scheme == "https" else "80", "HTTP_HOST": host.decode("latin-1")}
     request = WSGIRequest({**environ, "wsgi.url_scheme": scheme, "wsgi.input": BytesIO()})
+    request.api_version = find_version(api_version)  # type: ignore[attr-defined]
     try:
         request.get_host()
     except DisallowedHost:

@@ -27,7 +27,7 @@ from orders.api.django_headers import (
 )
 from orders.api.requests import etag, versions_in
 from orders.api.together import Together
-from orders.selectors.known_reads import Reading, versions_seen
+from orders.selectors.known_reads import Reading, Seen, versions_seen
 from sasweb.request_ids import keep_or_make
 
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -97,21 +97,21 @@ def answers_to(questions: Sequence[Question]) -> Sequence[Headers | None]:
     usable = usable_at_once(now=timezone.now())
     seen_versions = versions_seen([question.reading for question in questions], usable=usable)
     return [
-        answer_to(question, seen.version, seen.account_id) if seen else None
+        answer_to(question, seen) if seen else None
         for question, seen in zip(questions, seen_versions, strict=True)
     ]
 
 
-def answer_to(question: Question, version: str, account_id: int) -> Headers | None:
+def answer_to(question: Question, seen: Seen) -> Headers | None:
     """Counts the read and returns the headers of its answer; None if the client knows another version."""
-    if question.known_versions.isdisjoint((version, "*")):
+    if question.known_versions.isdisjoint((seen.version, "*")):
         return None
-    fixed_headers = headers_from_django(UNCHANGED, question.scheme, question.host)
+    fixed_headers = headers_from_django(UNCHANGED, question.scheme, question.host, seen.api_version)
     if fixed_headers is None:
         return None
     try:
-        count = PURSES.spend(("reads.account", str(account_id)))
+        count = PURSES.spend(("reads.account", str(seen.account_id)))
     except LimitedError:
         return None
     counted = limit_headers([count]) if count else {}
-    return (*fixed_headers, *encoded({"ETag": etag(version), **counted}))
+    return (*fixed_headers, *encoded({"ETag": etag(seen.version), **counted}))

@@ -21,6 +21,7 @@ from django.utils import timezone
 from rest_framework.exceptions import APIException
 
 from orders.access.api_tokens import Holder, holders
+from orders.access.api_versions import find_version
 from orders.access.limited_requests import limit_headers
 from orders.access.limits import Count, Subject, count_each, count_of, give_back
 from orders.api.acceptance import acceptance_headers
@@ -185,7 +186,11 @@ def wishes_of(placings: Sequence[Placing]) -> Mapping[int, Wish]:
         holder = tokens.get(placing.digest)
         with traceparents.keep(placing.traceparent):
             order = order_of(placing.body, holder) if holder else None
-        fixed_headers = headers_from_django(ACCEPTED, placing.scheme, placing.host)
+        fixed_headers = (
+            headers_from_django(ACCEPTED, placing.scheme, placing.host, holder.api_version)
+            if holder
+            else None
+        )
         if holder and order and fixed_headers:
             keyed = KeyedOrder(client_of(holder.account_id), placing.key, order)
             wishes[number] = Wish(placing, holder, keyed, fixed_headers)
@@ -195,7 +200,7 @@ def wishes_of(placings: Sequence[Placing]) -> Mapping[int, Wish]:
 def order_of(body: Any, holder: Holder) -> NewOrder | None:
     """The order in a body; None if there is something wrong with it, or if the token may not place it."""
     try:
-        order = order_in(body, account_id=holder.account_id)
+        order = order_in(body, account_id=holder.account_id, version=find_version(holder.api_version))
     except Exception:  # noqa: BLE001 - whatever it is, Django meets the same
         return None
     needed = {TokenScope.ORDERS, scope_needed(order) or TokenScope.ORDERS}

@@ -22,7 +22,7 @@ class QuoteOut(Out):
     """What an order would be if it were placed now, at today's prices. `total` is null for a kind of order that has no
     value. `promised_by` is until when it would be promised, null if nothing is. `usual_seconds` is how long nine in ten
     of the latest orders of its workflow took at most, null if that is not known. `steps` are those of its workflow. The
-    members that are not required are those of an order."""
+    members that are not required are those of an order, as far as they are known before it is placed."""
 
     workflow = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
@@ -33,7 +33,7 @@ class QuoteOut(Out):
     steps = serializers.ListField(child=StepName())
 
     def get_fields(self) -> dict[str, Any]:
-        return {**super().get_fields(), **of_kinds()}
+        return {**super().get_fields(), **of_kinds(is_quote=True)}
 
 
 QUOTE_ORDER: dict[str, Any] = {

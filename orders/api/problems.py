@@ -38,8 +38,9 @@ PROBLEMS: Mapping[str, Problem] = {
          "You can cancel an order until its point of no return."),
         ("reference_taken", 409, "The reference is taken",
          "Another order of your account has it: `order` says which. It is free again once that order is deleted."),
-        ("not_waiting_for_customer", 409, "The order is not waiting for its customer",
-         "None of its steps has been declined. If you have sent this before, it was accepted: read the order."),
+        ("not_waiting_for_customer", 409, "What this changes is not waiting for the customer",
+         "No step of the order waits for its customer now. If you have sent this before, it was accepted: read the "
+         "order."),
         ("being_cancelled", 409, "The order is cancelled", "It is being cancelled or has been, so nothing is changed."),
         ("act_refused", 409, "This cannot be done now", "`detail` says why. Nothing was changed."),
         ("total_not_agreed", 409, "The order would have another total",

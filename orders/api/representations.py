@@ -103,8 +103,8 @@ class LinkOut(Out):
 
 
 class OrderLinksOut(LinkOut):
-    """The URLs of an order, its history, what its customer reads of it, and its stream. The others are there while the
-    order waits for its customer: where to change what was declined, `corrections` for any of it."""
+    """The URLs of an order, its history, what its customer reads of it, and its stream. The others are there
+    while what they change can be changed: `corrections` for anything that the order's client can correct now."""
 
     events = serializers.CharField()
     progress = serializers.CharField()
@@ -206,9 +206,14 @@ class OrderSummaryOut(Out):
     @extend_schema_field(OrderLinksOut)
     def get_links(self, order: CustomerOrder | OrderSummary) -> Mapping[str, str]:
         links = order_links(order.id)
-        if order.waiting_for is WaitingFor.CUSTOMER and (kind := registry.find_kind(order.workflow)):
+        if order.open_steps and (kind := registry.find_kind(order.workflow)):
+            fields = frozenset().union(*order.open_steps.values())
             links["corrections"] = order_link("order-corrections", order.id)
-            links |= {name: reverse(f"api:{url}", args=[order.id]) for name, url in kind.client_links.items()}
+            links |= {
+                name: order_link(link.url, order.id)
+                for name, link in kind.client_links.items()
+                if fields.issuperset(link.fields)
+            }
         return links
 
 
@@ -271,13 +276,13 @@ OrderPageOut = page_of(
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
 
 
-def of_kinds() -> dict[str, Any]:
-    """The members that only some kinds of order have, where an order has something of them."""
+def of_kinds(*, is_quote: bool = False) -> dict[str, Any]:
+    """The members that only some kinds of order have, where an order or a quote has something of them."""
     return {
         name: member(source=f"client_values.{name}", required=False)
         for kind in registry.kinds()
         if kind.is_open_to_clients
-        for name, member in kind.client_members().items()
+        for name, member in {**kind.client_members(), **({} if is_quote else kind.order_members())}.items()
     }
 
 

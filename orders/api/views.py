@@ -152,7 +152,7 @@ class OrderChange(APIView):
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("being_cancelled")
         if result.status is ResultStatus.ALREADY:
-            raise ProblemError("not_waiting_for_customer")
+            raise _nothing_to_change(_order(order_id, client))
         return _render_order(_order(order_id, client), status=202)
 
 
@@ -230,6 +230,15 @@ def _refused_change(cause: SaswebError) -> ProblemError:
         return ProblemError("act_refused", str(cause))
     total = {"total": representations.MoneyOut.render(cause.total)} if cause.total else {}
     return ProblemError("total_not_agreed", str(cause), members=total)
+
+
+def _nothing_to_change(order: CustomerOrder) -> ProblemError:
+    """Why a change is refused that no step waits for, though another one may."""
+    detail = (
+        "No step waits for what this changes. `correctable` of the order says what can be changed now. If you have"
+        " sent this before, it was accepted: read the order."
+    )
+    return ProblemError("not_waiting_for_customer", detail if order.correctable else "")
 
 
 def _unchangeable(order: CustomerOrder) -> ProblemError:

@@ -11,7 +11,7 @@ Everything that the two need is here and in `orders.agents`.
 from orders.business.corrections import fewer_lines, read_quantities
 from orders.business.fields import Attribute, Field, FieldType, ResultFact, ResultField, ResultType
 from orders.business.jobs import PeriodicJob
-from orders.business.kinds import Draft, OrderKind, Profile
+from orders.business.kinds import ClientLink, Draft, OrderKind, Profile
 from orders.business.lines import Line, LineName, LinePicture
 from orders.business.placing import CannotBePlacedError
 from orders.business.reading import BadOrderError
@@ -33,6 +33,7 @@ __all__ = [
     "CannotBePlacedError",
     "Charge",
     "ChargeWords",
+    "ClientLink",
     "Compensation",
     "CustomerWords",
     "Decision",

@@ -9,7 +9,7 @@ from orders.business.fields import Field, FieldType
 from orders.business.kinds import OrderKind
 from orders.business.reading import BadOrderError, read_object, read_text, read_whole, shown
 from orders.engine.contracts import Json
-from orders.vocabulary import Goal, ProcessState, StepStatus, WaitingFor
+from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus, WaitingFor
 
 MOST_QUANTITY = 2**31 - 1
 LONGEST_SKU = 200
@@ -41,9 +41,10 @@ def open_steps(
 ) -> dict[str, frozenset[str]]:
     """The steps that wait for the customer, and the fields of the order that she may change for each.
 
-    Those of an order in Error that she may have resubmitted are among them, unless another step has failed, too.
+    Those of an order in Error that she may have resubmitted are among them, unless another step has failed, too. The
+    steps that have failed are enough.
     """
-    if goal != Goal.COMPLETE:
+    if goal != Goal.COMPLETE or state in FINISHED_STATES:
         return {}
     failed = [step for step in steps if step.state == StepStatus.FAILED]
     declined = [step for step in failed if is_declined(step.error)]

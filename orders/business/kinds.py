@@ -65,6 +65,15 @@ class Draft:
         return self.submission.order_id
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClientLink:
+    """Where REST clients change what a declined step asks for. `url` is the name of its url in `api_urls`, as in
+    `order-payment`, and `fields` are the names of the order's fields that are changed there."""
+
+    url: str
+    fields: Sequence[str]
+
+
 class OrderKind:
     """A kind of order. A business declares one for each name of a workflow, as a subclass in its `workflows.py`.
 
@@ -103,9 +112,9 @@ class OrderKind:
     result: `{"has_link": False}`."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
-    client_links: ClassVar[Mapping[str, str]] = {}
-    """Where REST clients change what a declined step asks for: the names of links, as in `payment`, and those of their
-    urls in `api_urls`, as in `order-payment`. An order has them while it waits for its customer."""
+    client_links: ClassVar[Mapping[str, ClientLink]] = {}
+    """Where REST clients change what a declined step asks for, by the names of links, as in `payment`. An order has a
+    link while its customer may change all of the link's fields."""
     client_results: ClassVar[Collection[str]] = ()
     """The steps of whose results REST clients see something (`client_values`), by their names."""
     has_older_fingerprints: ClassVar[bool] = False
@@ -239,8 +248,13 @@ class OrderKind:
 
     @classmethod
     def client_members(cls) -> Mapping[str, Any]:
-        """Returns what REST clients see of an order beside the members that every order has: by their names, fields of
-        the REST framework, such as subclasses of `orders.api.representations.Out`."""
+        """Returns what REST clients see of an order, and of a quote for one, beside the members that every one has: by
+        their names, fields of the REST framework, such as subclasses of `orders.api.representations.Out`."""
+        return {}
+
+    @classmethod
+    def order_members(cls) -> Mapping[str, Any]:
+        """Returns the same for what only an order has, and no quote: what comes of the results of its steps."""
         return {}
 
     @classmethod

@@ -162,11 +162,17 @@ def _check_deletion(workflows: Workflows) -> None:
 
 
 def _check_names(kind: type[OrderKind]) -> None:
-    """Raises `WorkflowError` if the search could not find an attribute by its name."""
+    """Raises `WorkflowError` if the search could not find an attribute by its name, or a link changes no field."""
     for attribute in kind.attributes:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", attribute.name):
             raise WorkflowError(
                 f"{kind.name}: the attribute {attribute.name!r} must have a name of small letters, digits and _"
+            )
+    fields = {field.name for field in (*kind.fields, *kind.customer_fields)}
+    for name, link in kind.client_links.items():
+        if not link.fields or not fields.issuperset(link.fields):
+            raise WorkflowError(
+                f"{kind.name}: the link {name!r} must name fields that the kind has, and at least one"
             )
 
 

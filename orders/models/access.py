@@ -10,10 +10,10 @@ from orders.vocabulary import TokenScope
 
 USABLE_AT_ONCE = """
     account.is_active AND token.expires_at > %(now)s::timestamptz
-    AND token.last_used_at > %(noted_since)s::timestamptz AND token.version = %(version)s::text
+    AND token.last_used_at > %(noted_since)s::timestamptz AND token.version = ANY (%(api_versions)s::text[])
 """
-"""Whether a `token` of an `account` may be used, its use has been noted lately, and it is pinned to this version of the
-API: then nothing more has to be found out, or written, before its request is answered."""
+"""Whether a `token` of an `account` may be used, its use has been noted lately, and it is pinned to one of these
+versions of the API: then nothing more has to be found out, or written, before its request is answered."""
 
 
 class ApiToken(models.Model):

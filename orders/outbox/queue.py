@@ -91,26 +91,30 @@ def post(
     group: AlertGroup | None = None,
     key: str | None = None,
     after: timedelta = timedelta(),
-) -> OutgoingMessage:
-    """Puts a message into the outbox, in the caller's transaction, to be sent `after` a while. Of two posts with one
-    `key` the first counts.
+) -> None:
+    """Puts a message into the outbox, in the caller's transaction, to be sent `after` a while.
 
     The arguments are stored and must hold no secret.
     """
-    fields = {
-        "kind": kind,
-        "channel": channel,
-        "recipient": recipient[:300],
-        "arguments": dict(arguments or {}),
-        "order_id": order_id,
-        "group": group,
-        "priority": Priority.ALERT if kind in FOR_OPERATORS else Priority.CUSTOMER,
-        "due_at": Now() + after,
-        "give_up_at": Now() + after + patience(kind),
-    }
-    if key is None:
-        return OutgoingMessage.objects.create(**fields)
-    return OutgoingMessage.objects.get_or_create(key=key, defaults=fields)[0]
+    message = OutgoingMessage(
+        kind=kind,
+        channel=channel,
+        recipient=recipient[:300],
+        arguments=dict(arguments or {}),
+        order_id=order_id,
+        group=group,
+        key=key,
+        priority=Priority.ALERT if kind in FOR_OPERATORS else Priority.CUSTOMER,
+        due_at=Now() + after,
+        give_up_at=Now() + after + patience(kind),
+    )
+    insert(message)
+
+
+def insert(message: OutgoingMessage) -> None:
+    """Inserts a message, unless there is one with its key: of two the first counts. A second waits for the first one's
+    transaction, and is no error for the database, which would log it."""
+    OutgoingMessage.objects.bulk_create([message], ignore_conflicts=True)
 
 
 def patience(kind: str) -> timedelta:

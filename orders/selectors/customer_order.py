@@ -118,11 +118,16 @@ class CustomerOrder:
         return self.waiting.until if self.waiting else None
 
     @cached_property
-    def correctable(self) -> Sequence[Correctable]:
-        """What its customer can correct now."""
-        fields = open_steps(
+    def open_steps(self) -> Mapping[str, frozenset[str]]:
+        """The steps that its customer can resolve now, and the names of the fields that she may change for each."""
+        return open_steps(
             self.workflow, self.workflow_version, goal=self.goal, state=self.state, steps=self.steps
         )
+
+    @cached_property
+    def correctable(self) -> Sequence[Correctable]:
+        """What its customer can correct now."""
+        fields = self.open_steps
         return [
             Correctable(step.name, step.error or {}, sorted(fields[step.name]), step.not_before)
             for step in self.steps

@@ -9,7 +9,7 @@ from orders.models.access import USABLE_AT_ONCE
 from orders.selectors.customer_order import version_of
 
 VERSIONS = f"""
-    SELECT asked.position, account.id, newest.event, process.process_state
+    SELECT asked.position, account.id, token.version, newest.event, process.process_state
       FROM unnest(%(digests)s::text[], %(order_ids)s::uuid[]) WITH ORDINALITY AS asked (digest, order_id, position)
       JOIN orders_apitoken AS token ON token.digest = asked.digest
       JOIN auth_user AS account ON account.id = token.user_id AND {USABLE_AT_ONCE}
@@ -27,9 +27,10 @@ class Reading(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Whose token it is, and the order's version."""
+    """Whose token it is, the version of the API that it is pinned to, and the order's version."""
 
     account_id: int
+    api_version: str
     version: str
 
 
@@ -45,6 +46,6 @@ def versions_seen(readings: Sequence[Reading], *, usable: Mapping[str, object]) 
         },
     )
     seen: list[Seen | None] = [None] * len(readings)
-    for position, account_id, last_event, state in rows:
-        seen[position - 1] = Seen(account_id, version_of(last_event or 0, state))
+    for position, account_id, api_version, last_event, state in rows:
+        seen[position - 1] = Seen(account_id, api_version, version_of(last_event or 0, state))
     return seen

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.business.corrections import open_steps
 from orders.engine.runtime.sql import fetch, fetch_frequent
 from orders.fields.money import Money
 from orders.models import SetAside, SubmissionMessage
@@ -28,8 +29,8 @@ from orders.selectors.customer_order import (
 )
 from orders.selectors.paging import Position
 from orders.selectors.stored_orders import LINES, STEPS, read_lines, read_steps, stored_row
-from orders.selectors.waits_in_sql import WAIT
-from orders.vocabulary import WaitingFor
+from orders.selectors.waits_in_sql import FAILED, WAIT
+from orders.vocabulary import ProcessState, StepStatus, WaitingFor
 
 PARTS = ("lines", "steps")
 """What of an order is read only if it is wanted."""
@@ -46,7 +47,10 @@ STORED_ROWS = f"""
            process.goal, process.failure_count, process.complete_by, process.paused_at, process.paused_until,
            stored.reference,
            stored.metadata::text AS metadata, last.id AS event_id, last.at AS event_at, wait.kind,
-           wait.until, {{lines}} AS lines, {{steps}} AS steps,
+           wait.until,
+           CASE WHEN wait.kind = '{WaitingFor.CUSTOMER}' OR process.process_state = '{ProcessState.ERROR}'
+                THEN {FAILED} END AS failed,
+           {{lines}} AS lines, {{steps}} AS steps,
            NULL::jsonb AS body, NULL AS reason, NULL::timestamptz AS posted_at
       FROM page
       JOIN orders_order AS stored ON stored.id = page.order_id
@@ -65,7 +69,7 @@ ARCHIVED_ROWS = """
            (process ->> 'complete_by')::timestamptz, NULL::timestamptz, NULL::timestamptz,
            archived.reference, archived.metadata::text,
            nullif(archived.last_event, 0),
-           (events -> -1 ->> 'at')::timestamptz, NULL, NULL, {archived_lines}, {archived_steps}, NULL, NULL, NULL
+           (events -> -1 ->> 'at')::timestamptz, NULL, NULL, NULL, {archived_lines}, {archived_steps}, NULL, NULL, NULL
       FROM page
       JOIN orders_archivedorder AS archived ON archived.order_id = page.order_id
      CROSS JOIN LATERAL jsonb_to_record(archived.document)
@@ -75,7 +79,7 @@ ARCHIVED_ROWS = """
 SUBMITTED_ROWS = """
     SELECT page.place, page.order_id, NULL, NULL, NULL, NULL, page.placed_at, submission.changed_at, NULL, NULL, NULL,
            NULL, submission.goal, NULL, NULL, NULL::timestamptz, NULL::timestamptz, NULL, NULL, last.id, last.at,
-           NULL, NULL, NULL, NULL, submission.body, submission.reason, submission.posted_at
+           NULL, NULL, NULL, NULL, NULL, submission.body, submission.reason, submission.posted_at
       FROM page
      CROSS JOIN LATERAL (
            SELECT goal, body, NULL AS reason, posted_at, posted_at AS changed_at FROM orders_submissionmessage
@@ -96,6 +100,17 @@ ROWS = {
     "aside": SUBMITTED_ROWS,
 }
 """What a page has of the orders of each place. The columns have the names and types of the first."""
+
+
+NO_STEPS: Mapping[str, frozenset[str]] = {}
+
+
+class FailedStep(NamedTuple):
+    """A step that has failed, and with what."""
+
+    name: str
+    error: Mapping[str, Any] | None
+    state: str = StepStatus.FAILED.value
 
 
 class OrderSummary(NamedTuple):
@@ -121,13 +136,15 @@ class OrderSummary(NamedTuple):
     placed_at: datetime
     updated_at: datetime
     total: Money | None
+    open_steps: Mapping[str, frozenset[str]] = NO_STEPS
     error: Mapping[str, str] | None = None
     lines: Sequence[CustomerLine] | None = None
     steps: Sequence[CustomerStep] | None = None
 
 
 class ListedRow(NamedTuple):
-    """A row of one of `ROWS`. Of a submission, `order` has only its id, its goal and its times, and `body` the rest."""
+    """A row of one of `ROWS`. Of a submission, `order` has only its id, its goal and its times, and `body` the rest.
+    `failed` are the steps that have failed of an order that waits for its customer or is in Error."""
 
     place: str
     order: StoredRow
@@ -135,6 +152,7 @@ class ListedRow(NamedTuple):
     event_at: datetime
     wait: str | None
     wait_until: datetime | None
+    failed: str | None
     lines: str | None
     steps: str | None
     body: str | None
@@ -217,9 +235,16 @@ def summary(row: ListedRow, parts: Collection[str] = ()) -> OrderSummary:
         placed_at=order.placed_at,
         updated_at=row.event_at if row.event_id else order.inserted_at,
         total=None if order.total is None else Money(amount=order.total, currency=order.currency),
+        open_steps=_open_steps(order, row.failed) if row.failed else NO_STEPS,
         lines=read_lines(row.lines, order.currency) if "lines" in parts else None,
         steps=read_steps(row.steps, order.goal) if "steps" in parts else None,
     )
+
+
+def _open_steps(order: StoredRow, failed: str) -> Mapping[str, frozenset[str]]:
+    """Those of its failed steps that its customer can resolve, and the fields that she may change for each."""
+    steps = [FailedStep(name, error) for name, error in json.loads(failed)]
+    return open_steps(order.workflow, order.version, goal=order.goal, state=order.process_state, steps=steps)
 
 
 def _summary_of_submission(order: CustomerOrder, parts: Collection[str]) -> OrderSummary:

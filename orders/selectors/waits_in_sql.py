@@ -48,3 +48,9 @@ WAIT = f"""
      LIMIT 1
 """
 """What the row `process` of the statement around it waits for: a row of `kind` and `until`, or none if for nothing."""
+FAILED = f"""
+    (SELECT json_agg(json_build_array(step.name, step.error))::text
+       FROM orders_stepstate AS step
+      WHERE step.order_id = process.order_id AND step.state = '{StepStatus.FAILED}')
+"""
+"""The steps of that row that have failed, each with its error, as JSON."""

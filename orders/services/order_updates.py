@@ -161,16 +161,16 @@ def _post_seen(
         )
         _post(telling, after=reminds_after, is_reminder=True)
         return
-    OutgoingMessage.objects.get_or_create(
-        key=key,
-        defaults={
-            "kind": MessageKind.ORDER_UPDATE.value,
-            "recipient": email[:300],
-            "order_id": order_id,
-            "arguments": {"update": update},
-            "give_up_at": Now(),
+    queue.insert(
+        OutgoingMessage(
+            key=key,
+            kind=MessageKind.ORDER_UPDATE.value,
+            recipient=email[:300],
+            order_id=order_id,
+            arguments={"update": update},
+            give_up_at=Now(),
             **_ended_as_seen(),
-        },
+        )
     )
 
 

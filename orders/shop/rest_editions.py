@@ -28,4 +28,4 @@ class OrderEditions(serializers.ListField):
 
 
 MEMBERS = {"editions": OrderEditions}
-"""By the name of the member that an order has of them."""
+"""By the name of the member that an order has of them, and no quote."""

@@ -10,9 +10,9 @@ PAY_FOR_ORDER = change_of_order(
     operation_id="pay_for_order",
     summary="Pay for an order in another way, or again",
     description=(
-        "For an order whose payment was declined, while `waiting_for` is `customer`: its links have `payment` then. "
-        "The payment is tried again, in another way if you send a `payment_method`. Each time that it is declined, you "
-        "have until `waiting_until`; then the order is cancelled. It is charged once at most."
+        "For an order whose payment was declined or got no answer: its links have `payment` while another one can be "
+        "tried. The payment is tried again, in another way if you send a `payment_method`. Each time that it is "
+        "declined, you have until `waiting_until`; then the order is cancelled. It is charged once at most."
     ),
 )
 

@@ -44,8 +44,7 @@ RUNBOOKS: Mapping[str, Runbook] = {
     "refused": Runbook(
         means="The service refused what this order asks for. It did nothing.",
         does=IN_ERROR,
-        todo="Ask the service’s operators why. If they were wrong and have fixed it, resubmit. If our data is wrong, "
-        "edit it and resubmit, or cancel and refund the order.",
+        todo="Ask the service’s operators why. If our data is wrong, edit it and resubmit, or cancel the order.",
         advises=Advice.EDIT,
     ),
     "reversed": Runbook(

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.business import (
     BadOrderError,
+    ClientLink,
     Draft,
     Environment,
     Field,
@@ -100,7 +101,7 @@ class FulfilOrder(OrderKind):
     label = "order of prints"
     is_open_to_clients = True
     notices_have_link = True
-    client_links = {"payment": "order-payment"}
+    client_links = {"payment": ClientLink(url="order-payment", fields=("payment_method",))}
     client_results = (fulfilment.RESERVATION,)
     has_older_fingerprints = True
     customer_fields = (
@@ -227,9 +228,15 @@ class FulfilOrder(OrderKind):
 
     @classmethod
     def client_members(cls) -> Mapping[str, Any]:
-        from orders.shop import rest_delivery, rest_editions  # noqa: PLC0415 - the roles need no REST framework
+        from orders.shop import rest_delivery  # noqa: PLC0415 - the roles need no REST framework
 
-        return {**rest_delivery.MEMBERS, **rest_editions.MEMBERS}
+        return rest_delivery.MEMBERS
+
+    @classmethod
+    def order_members(cls) -> Mapping[str, Any]:
+        from orders.shop import rest_editions  # noqa: PLC0415 - the roles need no REST framework
+
+        return rest_editions.MEMBERS
 
     @classmethod
     def client_values(cls, data: Json, results: Mapping[str, Json]) -> Mapping[str, Any]:

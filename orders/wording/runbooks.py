@@ -62,7 +62,7 @@ ORDERS: Mapping[str, Runbook] = {
     "key_expired": Runbook(
         means="An earlier call may have taken effect, and the service may have forgotten its key by now.",
         does="Nothing is sent again, since that could do it twice. " + WAITS_FOR_YOU,
-        todo="Look the order up at the service, and settle the step as done or not done. Do not resubmit it first.",
+        todo="Look the order up at the service, and settle the step as done or not done.",
         advises=Advice.SETTLE,
     ),
     "not_claimed": Runbook(
@@ -153,11 +153,12 @@ def find_runbook(*, kind: str, code: str, agent: str) -> Runbook | None:
 
 AGAINST: Mapping[Advice, str] = {
     Advice.RESUBMIT: "",
-    Advice.EDIT: "Resubmit if {who} was wrong and has fixed it. Edit and resubmit if our data is wrong.",
-    Advice.SETTLE: "Resubmitting alone does not help: first look up at {who} what was done, and settle the step.",
-    Advice.CANCEL: "Resubmit only if {who} was wrong and has fixed it.",
+    Advice.EDIT: "Resubmitting alone helps only if {who} was wrong and has fixed it.",
+    Advice.SETTLE: "Resubmitting does not help before the step is settled.",
+    Advice.CANCEL: "Resubmitting alone helps only if {who} was wrong and has fixed it.",
 }
-"""Why orders are not just resubmitted, by what is advised instead."""
+"""Why orders are not just resubmitted, by what is advised instead. It stands beside what is to be done (`Runbook.todo`)
+and alone."""
 
 
 def advice_of(runbook: Runbook | None, *, step: str) -> Advice:

@@ -95,8 +95,12 @@ def follow_order(server: Server, order_id: str, arguments: Namespace, *, shown: 
             show(line)
         if (arguments.until or UNTIL) in (order["state"], order["waiting_for"]):
             return DONE
-        if order["waiting_for"] == "customer":
+        if "payment" in order["links"]:
             note(f"Pay with: bin/sasweb orders pay {order['id']} --payment-method …")
+        elif "corrections" in order["links"]:
+            note(
+                f"Correct it: POST {order['links']['corrections']}, with changes of what its `correctable` names."
+            )
     return REFUSED
 
 

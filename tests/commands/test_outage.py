@@ -64,10 +64,26 @@ def test_a_cause_that_resubmitting_alone_may_not_mend_says_so_and_what_helps() -
     alert = make_alert(make_order().order_id, code="http_422")
     words = run("alerts").words
     assert (
-        "edit the step and resubmit, or cancel the order. Resubmit if oven was wrong and has fixed it."
-        in words
+        "edit the step and resubmit, or cancel the order. Resubmitting alone helps only if oven was wrong and has "
+        "fixed it. To resubmit all" in words
     )
     assert f"To resubmit all as they are, run manage.py resubmit --all --group {alert.group_id}" in words
+
+
+def test_what_to_do_about_a_refusal_of_the_shops_services_is_said_once() -> None:
+    make_alert(make_order().order_id, code="refused", agent="carrier")
+    assert (
+        "to do Ask the service’s operators why. If our data is wrong, edit it and resubmit, or cancel the order. "
+        "Resubmitting alone helps only if carrier was wrong and has fixed it. To resubmit all as they are, run"
+    ) in run("alerts").words
+
+
+def test_what_to_do_about_an_expired_key_is_said_once() -> None:
+    make_alert(make_order().order_id, code="key_expired", agent="carrier")
+    assert (
+        "to do Look the order up at the service, and settle the step as done or not done. "
+        "Resubmitting does not help before the step is settled. To resubmit all as they are, run"
+    ) in run("alerts").words
 
 
 def test_an_alert_about_no_order_says_first_what_it_is_about() -> None:

@@ -39,14 +39,14 @@ KNOWN_READS = (
     Mutant(
         name="a-version-that-is-not-compared",
         path=READS,
-        old='if question.known_versions.isdisjoint((version, "*")):',
+        old='if question.known_versions.isdisjoint((seen.version, "*")):',
         new="if not question.known_versions:",
         test=f"{TESTS}::test_a_changed_order_goes_to_django",
     ),
     Mutant(
         name="a-read-that-does-not-count",
         path=READS,
-        old='count = PURSES.spend(("reads.account", str(account_id)))',
+        old='count = PURSES.spend(("reads.account", str(seen.account_id)))',
         new="count = None",
         test=f"{TESTS}::test_reads_count_on_both_ways",
     ),

@@ -16,7 +16,7 @@ from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.runtime.sql import database_now
 from orders.models import AlertGroup, OutgoingMessage
 from orders.outbox import queue
-from orders.outbox.queue import deliver_due, post
+from orders.outbox.queue import deliver_due
 from orders.vocabulary import MessageKind, MessageState
 from sasweb import mail_server
 from tests.architecture.source import ROOT
@@ -36,6 +36,12 @@ ADA, BOB = "ada@example.com", "bob@example.com"
 def box(settings: Any) -> Iterator[Mailbox]:
     with mailbox(settings) as server:
         yield server
+
+
+def post(**fields: Any) -> OutgoingMessage:
+    """The message that a post leads to: the newest."""
+    queue.post(**fields)
+    return OutgoingMessage.objects.latest("id")
 
 
 def a_sign_up(recipient: str = ADA, **fields: Any) -> OutgoingMessage:

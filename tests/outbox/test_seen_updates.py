@@ -1,8 +1,11 @@
 """Customers are not told by email what they have seen on the page, and are reminded of what waits for them."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.db import DatabaseError, connection
 from django.test import Client
 
 from orders.business.updates import OrderUpdate
@@ -29,6 +32,7 @@ from tests.outbox.updates import (
 )
 from tests.support.factories import ago
 from tests.support.mailbox import Mailbox, text_of
+from tests.support.two_sessions import NewSession
 from tests.web.shopping import declined, guest_page, shop_order
 
 pytestmark = pytest.mark.django_db
@@ -179,3 +183,44 @@ def test_an_old_order_and_one_whose_customer_is_not_told_write_nothing_when_seen
     for order in (of_client, old):
         sees(order)
     assert OutgoingMessage.objects.count() == 0
+
+
+# Races.
+
+
+def errors_of(act: Callable[[], Any]) -> list[str]:
+    """The errors with which PostgreSQL answers the statements of an act: those that it logs."""
+    errors = []
+
+    def watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        try:
+            return execute(sql, params, many, context)
+        except DatabaseError as error:
+            errors.append(str(error))
+            raise
+
+    with connection.execute_wrapper(watch):
+        act()
+    return errors
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("make", [a_declined_order, a_stopped_order])
+@pytest.mark.parametrize(("first", "second"), [("reader", "page"), ("page", "reader"), ("page", "page")])
+def test_a_page_and_the_reader_that_find_the_same_at_once_post_it_once_without_an_error(
+    new_session: NewSession, make: Callable[[], OrderProcess], first: str, second: str
+) -> None:
+    """Either may come second, and then waits for the first one's row."""
+    post_updates()  # the reader begins
+    order = make()
+    acts = {"reader": post_updates, "page": lambda: sees(order)}
+    one, other = new_session(), new_session()
+    one.begin()
+    assert one.do(lambda: errors_of(acts[first])) == []
+    late = other.start(lambda: errors_of(acts[second]))
+    other.await_wait()
+    one.commit()
+    assert late.result(timeout=60) == []
+    (message,) = OutgoingMessage.objects.all()
+    outcome = (message.state, message.arguments.get("is_reminder", False))
+    assert outcome == (("queued", True) if make is a_declined_order else ("skipped", False))

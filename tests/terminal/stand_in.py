@@ -21,6 +21,7 @@ ORDER: Mapping[str, Any] = {
     "updated_at": "2030-01-01T12:00:00Z",
     "total": {"amount": 7800, "currency": "EUR"},
     "steps": [],
+    "links": {},
 }
 LOST = "lost"
 """In place of an answer: the connection is closed without one."""

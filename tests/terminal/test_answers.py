@@ -140,7 +140,8 @@ def test_an_order_that_is_placed_and_followed_is_shown_once_in_each_state(
 
 @pytest.mark.parametrize(("until", "status"), [("customer", 0), ("error", 1)])
 def test_following_ends_where_it_was_to(tmp_path: Path, until: str, status: int) -> None:
-    waiting = version(1, waiting_for="customer", waiting_until="2030-01-01T12:30:00Z")
+    links = {"corrections": "/corrections", "payment": "/payment"}
+    waiting = version(1, waiting_for="customer", waiting_until="2030-01-01T12:30:00Z", links=links)
     body = waiting + version(2, state="compensated") + "event: end\ndata: {}\n\n"
     with stand_in(CannedAnswer(body=body, kind="text/event-stream")) as server:
         ran = run(tmp_path, server, "orders", "follow", ORDER["id"], "--until", until)
@@ -148,6 +149,23 @@ def test_following_ends_where_it_was_to(tmp_path: Path, until: str, status: int)
     assert ran.lines[0] == f"{ORDER['id']}  pending, waiting for customer until 2030-01-01T12:30:00Z"
     assert len(ran.lines) == 1 + status
     assert (f"bin/sasweb orders pay {ORDER['id']}" in ran.err) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("link", "advice"),
+    [
+        ("payment", f"Pay with: bin/sasweb orders pay {ORDER['id']} --payment-method …"),
+        ("corrections", "Correct it: POST /the/corrections, with changes of what its `correctable` names."),
+    ],
+)
+def test_following_says_what_a_waiting_order_can_be_helped_with(
+    tmp_path: Path, link: str, advice: str
+) -> None:
+    links = {"corrections": "/the/corrections", link: f"/the/{link}"}
+    body = version(1, waiting_for="customer", links=links) + version(2, state="compensated")
+    with stand_in(CannedAnswer(body=body, kind="text/event-stream"), CannedAnswer(status=204)) as server:
+        ran = run(tmp_path, server, "orders", "follow", ORDER["id"])
+    assert [line for line in ran.err.splitlines() if line] == [advice]
 
 
 def test_json_is_the_servers_own(tmp_path: Path) -> None:

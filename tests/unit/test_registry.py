@@ -10,7 +10,7 @@ import pytest
 from pytest_django import Settings
 
 from orders import wiring
-from orders.business import Attribute, Environment, Move, OrderKind, Step, Workflow, registry
+from orders.business import Attribute, ClientLink, Environment, Move, OrderKind, Step, Workflow, registry
 from orders.business.intake import OrderIntake, kind_of
 from orders.engine.errors import WorkflowError
 from orders.shop.workflows import FulfilOrder
@@ -115,6 +115,13 @@ def a_bakery(*steps: Step, name: str = "bake", version: int = 1) -> type[OrderKi
                 "agents": [],
             },
             "bake: the attribute 'Icing' must have a name of small letters",
+        ),
+        *(
+            (
+                {"kinds": [type("Odd", (Bakery,), {"client_links": {"icing": link}})], "agents": []},
+                "bake: the link 'icing' must name fields that the kind has, and at least one",
+            )
+            for link in (ClientLink(url="icing", fields=()), ClientLink(url="icing", fields=("icing",)))
         ),
         ({"kinds": [FulfilOrder], "agents": []}, "there is a kind of order 'fulfil-order' already"),
     ],

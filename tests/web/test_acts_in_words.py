@@ -95,8 +95,11 @@ def test_the_black_button_of_a_cause_is_what_its_runbook_advises(olga: Client) -
     at = f"/console/alerts/{group.pk}/"
     page = olga.get(at).content.decode()
     assert main_buttons(page)[0] == "Edit and resubmit 2 orders…"
-    warning = "Resubmit if carrier was wrong and has fixed it. Edit and resubmit if our data is wrong."
-    assert warning in text_of(olga.get(at)) and "Resubmit 2 orders…" in text_of(olga.get(at))
+    warning = "Resubmitting alone helps only if carrier was wrong and has fixed it."
+    words = text_of(olga.get(at))
+    assert warning in words and "Resubmit 2 orders…" in words
+    assert "If our data is wrong, edit it and resubmit, or cancel the order." in words
+    assert words.count("If our data is wrong") == words.count("has fixed it") == 1
     preview = olga.get(f"/console/bulk/new/?group={group.pk}")
     assert warning in text_of(
         preview

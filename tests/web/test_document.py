@@ -154,6 +154,13 @@ def test_closed_sets_are_enumerations(document: Mapping[str, Any]) -> None:
     assert "enum" not in step  # another release may have other steps
 
 
+def test_a_quote_has_only_the_members_that_it_may_have(document: Mapping[str, Any]) -> None:
+    """The numbers of its prints are given to an order when its stock is reserved."""
+    order, quote = (document["components"]["schemas"][name]["properties"] for name in ("Order", "Quote"))
+    own = {"delivery", "tax", "editions"}
+    assert (order.keys() & own, quote.keys() & own) == (own, {"delivery", "tax"})
+
+
 def test_a_message_may_say_what_a_step_has_for_being_declined(document: Mapping[str, Any]) -> None:
     kind = schema_of(document, "Message")["properties"]["kind"]
     assert kind == {"type": "string", "x-extensible-enum": [*StatusKind, "payment_declined"]}

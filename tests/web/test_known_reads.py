@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -104,6 +105,22 @@ def test_an_unchanged_order_is_answered_at_once(reader: Known) -> None:
         {"If-None-Match": f'"other", {reader.headers["If-None-Match"]}'},
     ):
         assert is_answered(reader.path, {**reader.headers, **more}), more
+
+
+@pytest.mark.parametrize("version", [each.name for each in api_versions.VERSIONS])
+def test_each_version_of_the_api_is_answered_at_once(reader: Known, version: str) -> None:
+    ApiToken.objects.update(version=version)
+    ((start, _),) = ask(scope_of(*reader))
+    assert (b"api-version", version.encode()) in start["headers"]
+
+
+def test_a_version_that_has_ended_goes_to_django(reader: Known, monkeypatch: pytest.MonkeyPatch) -> None:
+    oldest, *others = api_versions.VERSIONS
+    ends = replace(oldest, ends_at=timezone.now() - timedelta(seconds=1))
+    ApiToken.objects.update(version=oldest.name)
+    assert is_answered(*reader)
+    monkeypatch.setattr(api_versions, "VERSIONS", (ends, *others))
+    assert not is_answered(*reader)
 
 
 def test_whatever_may_have_another_answer_goes_to_django(reader: Known) -> None:
@@ -266,7 +283,9 @@ def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
         yield server
 
 
-def test_both_ways_say_the_same(server: Server, reader: Known) -> None:
+@pytest.mark.parametrize("version", [each.name for each in api_versions.VERSIONS])
+def test_both_ways_say_the_same(server: Server, reader: Known, version: str) -> None:
+    ApiToken.objects.update(version=version)
     headers = {**reader.headers, "X-Request-ID": "the-same-for-both"}
     here, there = (server.request("GET", reader.path, headers={**headers, **more}) for more in ({}, DJANGO))
     assert (here.status, here.body) == (there.status, there.body) == (304, b"")
@@ -275,6 +294,7 @@ def test_both_ways_say_the_same(server: Server, reader: Known) -> None:
         assert name == '"reads.account"' and tokens.startswith("r=")
     changing = {"date": "", "ratelimit": ""}
     assert {**here.headers, **changing} == {**there.headers, **changing}
+    assert here.headers["api-version"] == version
 
 
 @pytest.mark.parametrize("more", [{}, DJANGO], ids=["event loop", "Django"])

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from orders.access import api_versions
 from orders.access.limits import ask as ask_limits
 from orders.api import new_orders
 from orders.api.new_orders import NewOrders
@@ -22,7 +23,7 @@ from orders.engine.channels import submissions
 from orders.models import ApiToken, Bucket, LoggedRequest, SubmissionKey, SubmissionMessage
 from orders.services.request_log import REQUESTS
 from tests.support.businesses import Bakery, Oven, business
-from tests.support.order_bodies import order_body
+from tests.support.order_bodies import DELFT, order_body
 from tests.support.two_sessions import Session
 from tests.web.arrivals import order, place_in, send
 from tests.web.conftest import Limits
@@ -57,6 +58,17 @@ def test_a_new_order_is_placed_and_answered(client: APIClient) -> None:
         "true",
         placed["id"],
     )
+
+
+def test_an_order_is_placed_as_the_version_of_its_token_promises(client: APIClient) -> None:
+    """The first version took any postal code. What the newest refuses, Django answers."""
+    oldest, newest = api_versions.VERSIONS[0].name, api_versions.newest().name
+    body = order_body(ship_to={**DELFT, "postal_code": "2611"})
+    for version, is_placed in ((oldest, True), (newest, False)):
+        ApiToken.objects.update(version=version)
+        (placed,) = send(order(client, version, body=body))
+        assert bool(placed) == is_placed, version
+    assert stored() == 1
 
 
 def test_many_orders_take_few_statements_and_each_client_has_her_own(

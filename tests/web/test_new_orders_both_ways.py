@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from orders.access import api_versions
 from orders.models import ApiToken, LoggedRequest, SubmissionMessage
 from tests.support.order_bodies import order_body
 from tests.support.system import database_url
@@ -51,7 +52,9 @@ def post(server: Server, client: APIClient, way: dict[str, str], *, body: Any = 
     return server.request("POST", ORDERS, body=sent, headers=headers)
 
 
-def test_both_ways_say_the_same(server: Server, client: APIClient) -> None:
+@pytest.mark.parametrize("version", [each.name for each in api_versions.VERSIONS])
+def test_both_ways_say_the_same(server: Server, client: APIClient, version: str) -> None:
+    ApiToken.objects.update(version=version)
     body = order_body(reference="mine", metadata={"cart": "7"}, subject="for Ada", priority=3)
     answers = [
         post(
@@ -78,6 +81,7 @@ def test_both_ways_say_the_same(server: Server, client: APIClient) -> None:
     ]
     changing["ratelimit"] = ""
     assert {**here.headers, **changing} == {**there.headers, **changing}
+    assert here.headers["api-version"] == version
     members = [
         {name: value for name, value in answer.json.items() if name not in OF_ITS_OWN | {"reference"}}
         for answer in answers

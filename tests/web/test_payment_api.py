@@ -10,6 +10,8 @@ from rest_framework.test import APIClient
 from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, ArchivedOrder, Event, OrderProcess, SetAside, StepState
 from orders.selectors.tracked_orders import order_of_customer
+from orders.shop.rest import PaymentIn
+from orders.shop.workflows import FulfilOrder
 from orders.vocabulary import TokenScope
 from orders.wording.customers.situations import situation_of
 from tests.support.factories import ago, ahead, make_reply, step_of
@@ -161,10 +163,73 @@ def test_a_payment_needs_the_scope_of_orders(ada: APIClient) -> None:
     assert_problem(pay(APIClient(), order.pk), "not_authenticated")
 
 
+NOT_THIS = (
+    "No step waits for what this changes. `correctable` of the order says what can be changed now. If you have sent "
+    "this before, it was accepted: read the order."
+)
+NOTHING = (
+    "No step of the order waits for its customer now. "
+    "If you have sent this before, it was accepted: read the order."
+)
+
+
 def test_a_step_that_has_nothing_to_do_with_payments_is_not_tried_again(ada: APIClient) -> None:
     order = shop_order({"reserve-stock": declined(), **done("authorise-payment")}, customer=ada.user)
     assert seen(ada, order.pk)["waiting_for"] == "customer"
-    assert_problem(pay(ada, order.pk), "not_waiting_for_customer")
+    problem = assert_problem(pay(ada, order.pk), "not_waiting_for_customer")
+    assert (problem["title"], problem["detail"]) == (
+        "What this changes is not waiting for the customer",
+        NOT_THIS,
+    )
+
+
+def test_where_nothing_waits_for_the_customer_the_problem_says_so(ada: APIClient) -> None:
+    order = waiting_order(ada)
+    assert pay(ada, order.pk).status_code == 202
+    problem = assert_problem(pay(ada, order.pk), "not_waiting_for_customer")
+    assert problem["detail"] == NOTHING
+
+
+STOCK_WAITS = {"reserve-stock": declined()}
+SHIPMENT_WAITS = {**done("reserve-stock", "authorise-payment"), "create-shipment": declined()}
+
+
+SILENT = {
+    "authorise-payment": {"state": "failed", "error": {"code": "timeout", "message": "no answer in time"}}
+}
+BROKEN = {"state": "failed", "error": {"code": "refused", "message": "no"}}
+
+
+@pytest.mark.parametrize(
+    ("steps", "process", "names"),
+    [
+        (WAITING, {}, {"corrections", "payment"}),
+        (STOCK_WAITS, {}, {"corrections"}),
+        (SHIPMENT_WAITS, {}, {"corrections"}),
+        ({**WAITING, **STOCK_WAITS}, {}, {"corrections", "payment"}),
+        (done("reserve-stock"), {}, set()),
+        ({**WAITING, "reserve-stock": BROKEN}, {"process_state": "error"}, {"corrections", "payment"}),
+        (SILENT, {"process_state": "error"}, {"corrections", "payment"}),
+        ({**SILENT, "reserve-stock": BROKEN}, {"process_state": "error"}, set()),
+        (WAITING, {"goal": "compensate"}, set()),
+        (WAITING, {"process_state": "error", "goal": "compensate"}, set()),
+    ],
+)
+def test_an_order_links_to_its_payment_exactly_while_that_can_be_changed(
+    ada: APIClient, steps: dict[str, Any], process: dict[str, Any], names: set[str]
+) -> None:
+    """The order itself and lists of orders say the same, and the payment is taken where they link to it."""
+    order = shop_order(steps, customer=ada.user, **process)
+    links = seen(ada, order.pk)["links"]
+    assert links.keys() - {"self", "events", "progress", "stream"} == names
+    (entry,) = ada.get(ORDERS).json()["results"]
+    assert entry["links"] == links
+    assert (pay(ada, order.pk).status_code == 202) == ("payment" in names)
+
+
+def test_the_link_changes_the_fields_that_it_is_shown_for() -> None:
+    (link,) = FulfilOrder.client_links.values()
+    assert set(link.fields) == set(PaymentIn().fields)
 
 
 @pytest.mark.parametrize(
