@@ -207,6 +207,12 @@ class OrderKind:
         return cls.edit(data, changes)
 
     @classmethod
+    def check_correction(cls, refusal: Json, changes: Json, *, before: Json, after: Json) -> None:
+        """Refuses a customer's correction that a service would refuse as it just has, in the `refusal`: its `code` and
+        perhaps a `detail`, which may be anything. `changes` are what she has sent, and lead from the data `before` to
+        those `after`. Pure. Raises `RefusedAgainError`."""
+
+    @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
         """Returns the codes of what these words name, such as of products with them in their titles, `most` at most."""
         return [words]

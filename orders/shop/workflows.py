@@ -28,7 +28,7 @@ from orders.business import (
     fewer_lines,
 )
 from orders.fields.locales import reader_locale
-from orders.shop import catalogue, delivery_words, description, fulfilment, pricing, served
+from orders.shop import catalogue, delivery_words, description, fulfilment, pricing, repeats, served
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.delivery import delivery_of, expected_arrival, sum_of, summed_again, sums, tax_of
@@ -192,6 +192,10 @@ class FulfilOrder(OrderKind):
             raise BadOrderError(str(error), where="ship_to.country") from error
         rest = {name: value for name, value in edited.items() if name not in ("delivery", "tax")}
         return {**rest, **sums(sum_of(edited["lines"]), terms)}
+
+    @classmethod
+    def check_correction(cls, refusal: Json, changes: Json, *, before: Json, after: Json) -> None:
+        repeats.check(refusal, changes, before=before, after=after)
 
     @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
