@@ -192,6 +192,12 @@ class OrderKind:
         return {name: cls.read_field(name, value) for name, value in changes.items()}
 
     @classmethod
+    def find_mistakes(cls, body: Json) -> Json:
+        """Returns what else is wrong with a client's body that the kind's `serializer` refuses, so that she reads of
+        everything at once: at its place, as in `CannotBePlacedError`. May look things up. The body may be anything."""
+        return {}
+
+    @classmethod
     def edit(cls, data: Json, changes: Json) -> Json:
         """Returns an order's data with these new values of its fields, each of which `read_field` has read. Pure.
 

@@ -28,7 +28,16 @@ from orders.business import (
     fewer_lines,
 )
 from orders.fields.locales import reader_locale
-from orders.shop import catalogue, delivery_words, description, fulfilment, pricing, repeats, served
+from orders.shop import (
+    catalogue,
+    delivery_words,
+    description,
+    fulfilment,
+    incomplete_requests,
+    pricing,
+    repeats,
+    served,
+)
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.delivery import delivery_of, expected_arrival, sum_of, summed_again, sums, tax_of
@@ -172,6 +181,10 @@ class FulfilOrder(OrderKind):
 
         accepted: Json = ChangesIn.read(changes)
         return accepted
+
+    @classmethod
+    def find_mistakes(cls, body: Json) -> Json:
+        return incomplete_requests.find_mistakes(body)
 
     @classmethod
     def edit(cls, data: Json, changes: Json) -> Json:
