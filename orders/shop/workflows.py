@@ -226,9 +226,8 @@ class FulfilOrder(OrderKind):
     @classmethod
     def email_facts(cls, data: Json, *, on_course_since: datetime | None) -> Sequence[tuple[str, str]]:
         address = description.whole_address(data)
-        days = expected_arrival(data, on_course_since) if on_course_since else None
-        if days and days.latest < datetime.now(UTC).date():
-            days = None  # the email is late itself
+        now = datetime.now(UTC)
+        days = expected_arrival(data, on_course_since, now=now) if on_course_since else None
         return [
             *([(gettext("Ships to"), written_address(address))] if address else []),
             *(
