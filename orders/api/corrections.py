@@ -18,7 +18,8 @@ from orders.selectors.customer_order import CustomerOrder
 
 class CorrectionIn(Strict):
     """`changes` are the new values of fields that `correctable` of the order names, each of them whole. With none of
-    them, what waits is tried again as it is.
+    them, what waits is tried again as it is; the address that was just refused, or more than is left, is refused at
+    once.
 
     Of `lines`, send the `sku` and `quantity` of those that you want fewer of, and a quantity of 0 to leave one out. The
     order's `total` follows. Where it becomes greater, as with the delivery to another country, send the `total` that

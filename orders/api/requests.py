@@ -23,6 +23,7 @@ from orders.api.repeated_headers import is_repeated
 from orders.api.representations import order_url
 from orders.api.schema import WORKFLOW
 from orders.business import BadOrderError, OrderKind, registry
+from orders.business.mistakes import merged
 from orders.business.own_words import OwnWords
 from orders.business.placing import (
     CannotBePlacedError,
@@ -175,12 +176,16 @@ def order_in(body: Any, *, account_id: int, version: Version | None = None) -> N
     belongs to the account. Raises `ValidationError`."""
     kind = kind_of(body)
     serializer = body_of(kind.name)
-    order = serializer.read(body) if serializer else _read_free(kind, body)
+    is_newest = version is None or version == api_versions.newest()
+    if serializer is None:
+        order = _read_free(kind, body)
+    else:
+        order = _read_whole(kind, serializer, body) if is_newest else serializer.read(body)
     original = None if serializer else data_of(body)
     common = {name: order.pop(name) for name in ("workflow", "subject", "priority", "reply_to")}
     words = OwnWords(reference=order.pop("reference"), metadata=order.pop("metadata"))
     reply_to = queue_of(account_id, common["reply_to"]) if common["reply_to"] else ""
-    if version is not None and version != api_versions.newest():
+    if version is not None and not is_newest:
         order, original = dict(kind.update_request(order, version.name)), original or order
     return NewOrder(
         kind=kind,
@@ -205,6 +210,18 @@ def kind_of(body: object) -> type[OrderKind]:
         allowed = f" This must be one of {names}." if names else ""
         raise ValidationError({"workflow": [f"There is no such workflow.{allowed}"]})
     return kind
+
+
+def _read_whole(kind: type[OrderKind], serializer: type[Strict], body: Any) -> dict[str, Any]:
+    """An order of a kind with a serializer. Raises `ValidationError` with all mistakes, also those that would be found
+    once the others are gone."""
+    try:
+        values: dict[str, Any] = serializer.read(body)
+    except ValidationError as error:
+        if not isinstance(body, Mapping):
+            raise
+        raise ValidationError(merged(error.detail, kind.find_mistakes(body))) from error
+    return values
 
 
 def _read_free(kind: type[OrderKind], body: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from orders.business.jobs import PeriodicJob
 from orders.business.kinds import ClientLink, Draft, OrderKind, Profile
 from orders.business.lines import Line, LineName, LinePicture
 from orders.business.placing import CannotBePlacedError
-from orders.business.reading import BadOrderError
+from orders.business.reading import BadOrderError, RefusedAgainError
 from orders.business.refusals import OrderedLine, RefusalWords
 from orders.business.runbooks import Advice, Runbook
 from orders.business.sum_rows import SumRow
@@ -55,6 +55,7 @@ __all__ = [
     "PeriodicJob",
     "Profile",
     "RefusalWords",
+    "RefusedAgainError",
     "Remedy",
     "ResultFact",
     "ResultField",

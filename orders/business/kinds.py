@@ -201,6 +201,12 @@ class OrderKind:
         return {name: cls.read_field(name, value) for name, value in changes.items()}
 
     @classmethod
+    def find_mistakes(cls, body: Json) -> Json:
+        """Returns what else is wrong with a client's body that the kind's `serializer` refuses, so that she reads of
+        everything at once: at its place, as in `CannotBePlacedError`. May look things up. The body may be anything."""
+        return {}
+
+    @classmethod
     def edit(cls, data: Json, changes: Json) -> Json:
         """Returns an order's data with these new values of its fields, each of which `read_field` has read. Pure.
 
@@ -214,6 +220,12 @@ class OrderKind:
         """Does the same for what a customer corrects herself, who sees another value first and agrees to it. May look
         things up, such as what delivery to another country costs."""
         return cls.edit(data, changes)
+
+    @classmethod
+    def check_correction(cls, refusal: Json, changes: Json, *, before: Json, after: Json) -> None:
+        """Refuses a customer's correction that a service would refuse as it just has, in the `refusal`: its `code` and
+        perhaps a `detail`, which may be anything. `changes` are what she has sent, and lead from the data `before` to
+        those `after`. Pure. Raises `RefusedAgainError`."""
 
     @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:

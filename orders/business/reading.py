@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from orders.business.refusals import Text
 from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.fields.email import is_valid as is_valid_email
@@ -25,6 +26,15 @@ class BadOrderError(ValueError):
     def __init__(self, text: str, *, where: str = "") -> None:
         super().__init__(text)
         self.where = where
+
+
+class RefusedAgainError(BadOrderError):
+    """Raised when a customer's correction asks for the very thing that a service has just refused. `words` say that to
+    her."""
+
+    def __init__(self, text: str, *, where: str, words: Text) -> None:
+        super().__init__(text, where=where)
+        self.words = words
 
 
 def read_object(value: object, where: str) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from orders.business import Field, FieldType
+from orders.business import BadOrderError, Field, FieldType, RefusedAgainError
 from orders.fields import countries
 from orders.fields.address_inputs import check_address, fit_to_country, place_inputs
 from orders.fields.validators import validate_email, validate_no_web_address, validate_one_line
@@ -17,6 +17,7 @@ from orders.wording.customers.shortages import shortage
 
 LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
 NEEDED = _("Please fill this in.")
+UNREADABLE = _("We can’t take this. Please check what you entered.")
 
 
 class CorrectionForm(forms.Form):
@@ -74,13 +75,11 @@ class CorrectionForm(forms.Form):
         """The inputs of an address that differ from country to country, in the order of the country."""
         return place_inputs(self)
 
-    def show_refusal(self, where: str) -> None:
-        """Says at an input that its value cannot be taken; above the form if it is none's."""
-        part = where.removeprefix(f"{self._field.name}.")
-        self.add_error(
-            part if part in self.fields else None,
-            gettext("We can’t take this. Please check what you entered."),
-        )
+    def show_refusal(self, error: BadOrderError) -> None:
+        """Says at an input why its value cannot be taken; above the form if it is none's."""
+        part = error.where.removeprefix(f"{self._field.name}.")
+        words = error.words if isinstance(error, RefusedAgainError) else UNREADABLE
+        self.add_error(part if part in self.fields else None, str(words))
 
     def hidden(self) -> list[str]:
         """The inputs as they were filled in, for the page that asks whether that is meant."""

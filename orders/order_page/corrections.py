@@ -25,6 +25,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.corrections import Correction, NotNowError, TotalChangedError
 from orders.services.order_lock import NoSuchOrderError
 from orders.wording.customers.refusals import has_nothing_left, left_of_lines, named_lines
+from orders.wording.customers.refused_fields import refusal_of
 
 AGREED = "agreed"
 """The input with the total that the customer has agreed to, in minor units."""
@@ -58,7 +59,7 @@ def correct(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
             return _page(request, visit, field, form, correction)
         return _resolve(request, visit, {name: form.value()}, correction)
     except BadOrderError as error:
-        form.show_refusal(error.where)
+        form.show_refusal(error)
         return _page(request, visit, field, form)
     except NotNowError:
         return _not_now(request, visit)
@@ -110,6 +111,7 @@ def _page(
         "field": field,
         "form": form,
         "correction": correction,
+        "refusal": refusal_of(visit.tracked.order, visit.tracked.occurrences, field),
         **(_changed(visit.tracked, correction) if correction else {}),
     }
     names = templates(visit.tracked.order.workflow, "correct.html")

@@ -76,9 +76,10 @@ def preview(*, order_id: UUID, changes: Mapping[str, Any]) -> Correction | None:
     """
     with transaction.atomic():
         row, steps = lock_order(order_id)
-        if not _concerned(row, steps, frozenset(changes)):
+        concerned = _concerned(row, steps, frozenset(changes))
+        if not concerned:
             return None
-        edit = _plan(row, changes)
+        edit = _plan(row, concerned, changes)
         if edit is None:
             return None
         before, after = edit.profiles
@@ -116,7 +117,7 @@ def resolve(
                 status=ResultStatus.ALREADY, message="Nothing of this order is waiting for its customer."
             )
         try:
-            edit = _plan(row, changes)
+            edit = _plan(row, concerned, changes)
         except NotNowError as error:
             return _refused(str(error), error)
         if edit and (disagreement := _disagreement(edit, agreed)):
@@ -152,7 +153,7 @@ def _concerned(row: ProcessRow, steps: Sequence[StepRow], names: frozenset[str])
     return [step for step in hers if names & fields[step.name]] if names else hers[:1]
 
 
-def _plan(row: ProcessRow, changes: Mapping[str, Any]) -> OrderEdit | None:
+def _plan(row: ProcessRow, concerned: Sequence[StepRow], changes: Mapping[str, Any]) -> OrderEdit | None:
     """What the changes make of the order; None if there are none, or this release cannot read the order's data.
 
     Raises `BadOrderError` and `NotNowError`.
@@ -163,13 +164,17 @@ def _plan(row: ProcessRow, changes: Mapping[str, Any]) -> OrderEdit | None:
     if stored is None:
         return None
     try:
-        return plan_edit(stored, changes, by_customer=True)
+        edit = plan_edit(stored, changes, by_customer=True)
     except UnreadableDataError as error:
         if LINES in changes:  # the order's total follows from its data
             raise NotNowError("What was ordered cannot be changed in this order.") from error
         return None  # of an order from another release, only what the step asks for is changed
     except CannotEditError as error:
         raise NotNowError("This cannot be changed at the moment. Try again in a moment.") from error
+    for step in concerned:
+        if step.error and is_declined(step.error):
+            edit.kind.check_correction(step.error, changes, before=stored.data, after=edit.data)
+    return edit
 
 
 def _write(

@@ -8,20 +8,19 @@ from orders.shop.served import nothing_delivered, present_not_served
 
 
 def refusals(ship_to: Mapping[str, str], *, takes_any_postal_code: bool = False) -> dict[str, str]:
-    """What cannot be part of an address that is delivered to, and why, by the names of the parts. Of a country that is
-    not delivered to, nothing is said of the other parts. The state may be missing, as it always was."""
+    """What cannot be part of an address that is delivered to, and why, by the names of the parts. Of a country that
+    there is not, nothing is said of the other parts. The state may be missing, as it always was."""
     country = ship_to["country"]
     if not is_country(country):
         text = f"This must be the code of a country (ISO 3166), such as GB. There is no country {country}."
         return {"country": text}
-    if country in present_not_served():
-        return {"country": nothing_delivered(country)}
+    unserved = {"country": nothing_delivered(country)} if country in present_not_served() else {}
     wrong = mistakes(tidy_address(ship_to))
     if wrong.get("state") is Mistake.MISSING:
         del wrong["state"]
     if takes_any_postal_code and wrong.get("postal_code") is Mistake.WRONG_POSTAL_CODE:
         del wrong["postal_code"]
-    return {part: _refusal(mistake, rules_of(country)) for part, mistake in wrong.items()}
+    return unserved | {part: _refusal(mistake, rules_of(country)) for part, mistake in wrong.items()}
 
 
 def _refusal(mistake: Mistake, rules: AddressRules) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -139,6 +140,22 @@ class DeliveryTermsAdmin(AuditedAdmin):
         """The tax that prices include."""
         return admin_words.tax(terms.tax_rate)
 
+    def has_delete_permission(self, request: HttpRequest, *rest: Any) -> bool:
+        """Whoever may change the terms may delete them: orders keep those on which they were placed."""
+        return self.has_change_permission(request, *rest)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        """Asks for confirmation, and says what it would do."""
+        terms = self.get_object(request, object_id) if request.method != "POST" else None
+        if terms is not None and self.has_delete_permission(request, terms):
+            messages.warning(request, _without(terms))
+        return super().delete_view(request, object_id, extra_context)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Deletes the terms, and warns as after every change."""
+        super().delete_model(request, obj)
+        _warn_of_unserved(request, obj.currency)
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Saves the terms, and warns of countries that are no longer served in their currency, or in the former one."""
         super().save_model(request, obj, form, change)
@@ -148,12 +165,29 @@ class DeliveryTermsAdmin(AuditedAdmin):
 
 
 def _warn_of_unserved(request: HttpRequest, currency: str) -> None:
-    """Says which countries are the only ones to be served in a currency, if there are no terms for the others."""
-    rows = DeliveryTerms.objects.filter(currency=currency).order_by("country")
-    codes = list(rows.values_list("country", flat=True))
-    if "" in codes or not codes:
+    """Says which countries are the only ones to be served in a currency, if there are no terms for the others, or that
+    all are served for nothing."""
+    names, has_default = _countries(DeliveryTerms.objects.filter(currency=currency))
+    if has_default:
         return
-    words = admin_words.only_served(currency, [countries.name_in_sentence(code) for code in codes])
+    if not names:
+        messages.warning(request, admin_words.nothing_costs(currency))
+        return
+    words = admin_words.only_served(currency, names)
     url = f"{reverse('admin:shop_deliveryterms_add')}?{urlencode({'currency': currency})}"
     link = format_html('<a href="{}">add terms in {} with an empty country</a>', url, currency)
     messages.warning(request, format_html("{} To serve every other country too, {}.", words, link))
+
+
+def _without(terms: DeliveryTerms) -> str:
+    """What it would do to delete these terms."""
+    others = DeliveryTerms.objects.filter(currency=terms.currency).exclude(pk=terms.pk)
+    names, has_default = _countries(others)
+    country = countries.name_in_sentence(terms.country) if terms.country else ""
+    return admin_words.without_terms(terms.currency, country, names, has_default=has_default)
+
+
+def _countries(terms: QuerySet[DeliveryTerms]) -> tuple[list[str], bool]:
+    """The names of the countries that have terms of their own, and whether there are some for every other one."""
+    codes = list(terms.order_by("country").values_list("country", flat=True))
+    return [countries.name_in_sentence(code) for code in codes if code], "" in codes

@@ -56,7 +56,30 @@ def tax(rate: int) -> str:
 
 def only_served(currency: str, countries: Sequence[str]) -> str:
     """That orders in a currency go to these countries alone, by their names."""
+    return f"Orders in {currency} are now delivered {_only_to(countries)}."
+
+
+def nothing_costs(currency: str) -> str:
+    """That there are no terms in a currency any more."""
+    return f"Orders in {currency} are now delivered everywhere for nothing: there are no terms in {currency}."
+
+
+def without_terms(currency: str, country: str, remaining: Sequence[str], *, has_default: bool) -> str:
+    """What it would do to delete the terms of a country, by its name, or of every other country: "". The `remaining`
+    countries have terms in this currency, and so has every other one if that `has_default`."""
+    if not remaining and not has_default:
+        return (
+            f"These are the only terms in {currency}. Without them, orders in {currency} are delivered everywhere for"
+            " nothing, and nothing is said of time and tax."
+        )
+    if not country:
+        return f"Without these terms, orders in {currency} are delivered {_only_to(remaining)}."
+    if has_default:
+        return f"Without these terms, {country} has those of every other country."
+    return f"Without these terms, orders in {currency} are no longer delivered to {country}."
+
+
+def _only_to(countries: Sequence[str]) -> str:
     named, more = countries[:MOST_NAMED], len(countries) - MOST_NAMED
     others = [counted(more, "other country", "other countries")] if more > 0 else []
-    where = f"to {named[0]} only" if len(countries) == 1 else f"only to {in_words([*named, *others])}"
-    return f"Orders in {currency} are now delivered {where}."
+    return f"to {named[0]} only" if len(countries) == 1 else f"only to {in_words([*named, *others])}"

@@ -136,11 +136,12 @@ def arrival(delivery: Delivery, since: date) -> Arrival:
     )
 
 
-def expected_arrival(data: Mapping[str, Any], since: datetime) -> Arrival | None:
-    """The days on which an order that was placed, or sent, then should arrive; None if its data do not say. They may be
-    anything. Days are those of UTC."""
+def expected_arrival(data: Mapping[str, Any], since: datetime, *, now: datetime) -> Arrival | None:
+    """The days on which an order that was placed, or sent, `since` then should arrive; None if its data, which may be
+    anything, do not say, or the last day has passed. Days are those of UTC."""
     delivery = delivery_of(data)
-    return arrival(delivery, since.astimezone(UTC).date()) if delivery else None
+    days = arrival(delivery, since.astimezone(UTC).date()) if delivery else None
+    return days if days and now.astimezone(UTC).date() <= days.latest else None
 
 
 def working_day_after(day: date, count: int) -> date:

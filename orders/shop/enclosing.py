@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, TypeVar
 from uuid import UUID
@@ -72,7 +73,7 @@ class Encloser:
 
     async def enclose(self, request: Request) -> Enclosures:
         """What to enclose, without what could not be looked up."""
-        enclosures = Enclosures(tracking_url=self._tracking_url)
+        enclosures = Enclosures(tracking_url=self._tracking_url, written_at=datetime.now(UTC))
         ends_at = asyncio.get_running_loop().time() + self._within
         for look_up in self._look_ups:
             try:

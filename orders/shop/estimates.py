@@ -1,7 +1,5 @@
 """When an order should arrive, for as long as that is true."""
 
-from datetime import UTC
-
 from orders.business import Situation
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.shop.delivery import Arrival, expected_arrival
@@ -24,5 +22,4 @@ def expected(tracked: TrackedOrder) -> Arrival | None:
     if shipment and shipment.state == StepStatus.SKIPPED:
         return None
     since = shipment.completed_at if shipment else None
-    days = expected_arrival(tracked.data, since or tracked.order.placed_at)
-    return days if days and tracked.seen_at.astimezone(UTC).date() <= days.latest else None
+    return expected_arrival(tracked.data, since or tracked.order.placed_at, now=tracked.seen_at)

@@ -65,7 +65,7 @@ class Enclosures:
     `is_guests` is whether whoever has the link can see the order. `cancellation` are sentences in the order's language:
     why it was cancelled, and what became of its money; none if that is not known. `tracking_url` is the url of parcels'
     pages, with `{tracking}` for the number. `numbers` are those of numbered prints, by SKU. `sent_at` is when the
-    carrier took the parcel, if that is known.
+    carrier took the parcel, if that is known, and `written_at` is now.
     """
 
     link: str = ""
@@ -76,6 +76,7 @@ class Enclosures:
     cancellation: Sequence[str] = ()
     tracking_url: str = ""
     sent_at: datetime | None = None
+    written_at: datetime | None = None
     numbers: Mapping[str, EditionNumbers] = field(default_factory=dict)
 
 
@@ -190,10 +191,12 @@ def _was_sent(request: Request) -> bool:
 
 
 def _arrival(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
-    """From when to when the parcel should arrive, if it was sent and the order says how long that takes."""
-    if enclosures.sent_at is None or not _was_sent(request):
+    """From when to when the parcel should arrive, if it was sent, the order says how long that takes, and the email is
+    not that late itself."""
+    sent_at, written_at = enclosures.sent_at, enclosures.written_at
+    if sent_at is None or written_at is None or not _was_sent(request):
         return []
-    days = expected_arrival(request.data, enclosures.sent_at)
+    days = expected_arrival(request.data, sent_at, now=written_at)
     return [(_("Should arrive"), arrives(days, locale=reader_locale()))] if days else []
 
 

@@ -9,6 +9,9 @@ from orders.fields.money import Money
 from orders.shop.availability import Availability, availability, known_stock
 from orders.shop.models import Edition, Product
 
+MOST_OF_ONE = 99
+"""The most of one product that a customer can order, however many are left."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
@@ -35,6 +38,14 @@ class Offer:
     def is_sold_out(self) -> bool:
         """Whether none are left, as far as is known."""
         return self.stock == 0
+
+    @property
+    def most(self) -> int:
+        """The most of it that a customer can order: as many as are left, as far as is known; none if it is not for
+        sale."""
+        if not self.is_orderable:
+            return 0
+        return MOST_OF_ONE if self.stock is None else min(MOST_OF_ONE, self.stock)
 
     @property
     def size_name(self) -> str:

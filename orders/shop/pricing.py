@@ -1,8 +1,9 @@
 """What a customer asks for at today's prices: the data of an order."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from orders.business.mistakes import merged
 from orders.business.placing import CannotBePlacedError
 from orders.engine.runtime.sql import fetch_frequent
 from orders.fields.address_rules import tidy_address
@@ -110,6 +111,11 @@ def describe_all(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] |
     return [_priced_or_refused(request, catalogue) for request in requests]
 
 
+def check(request: Mapping[str, Any]) -> None:
+    """Raises what `describe` raises. Nothing is said of a sku or a country that is empty. One statement."""
+    _check(request, _catalogue([request]))
+
+
 def tariff(countries: Collection[str] | None = None) -> Tariff:
     """The terms of delivery to these countries, or to all. One statement."""
     if countries is None:
@@ -127,18 +133,9 @@ def _priced_or_refused(request: Mapping[str, Any], catalogue: _Catalogue) -> dic
 
 
 def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]:
-    takes_any_postal_code = request.get("takes_any_postal_code", False)
-    if wrong := refusals(request["ship_to"], takes_any_postal_code=takes_any_postal_code):
-        raise WrongAddressError(wrong)
+    _check(request, catalogue)
     products = catalogue.products
-    quantities = {line["sku"]: line["quantity"] for line in request["lines"]}
-    if unknown := [sku for sku in quantities if sku not in products]:
-        raise UnknownProductError(request["lines"], unknown)
-    currencies = {products[sku].currency for sku in quantities}
-    if len(currencies) > 1:
-        text = f"One order cannot be in {' and '.join(sorted(currencies))}."
-        raise MixedCurrenciesError(text, mistakes={"lines": [text]})
-    currency = currencies.pop()
+    currency = products[request["lines"][0]["sku"]].currency
     terms = catalogue.tariff.terms(currency, request["ship_to"]["country"])
     lines = [
         {
@@ -160,6 +157,34 @@ def _priced(request: Mapping[str, Any], catalogue: _Catalogue) -> dict[str, Any]
         **sums(sum_of(lines), terms),
         **{name: request[name] for name in ("language", "gift_note") if request.get(name)},
     }
+
+
+def _check(request: Mapping[str, Any], catalogue: _Catalogue) -> None:
+    """Raises the first of what is wrong with a request, with the mistakes of all."""
+    errors = list(_errors(request, catalogue))
+    for error in errors[1:]:
+        errors[0].mistakes = merged(errors[0].mistakes, error.mistakes)
+    if errors:
+        raise errors[0]
+
+
+def _errors(request: Mapping[str, Any], catalogue: _Catalogue) -> Iterator[CannotBePlacedError]:
+    lines, ship_to, products = request["lines"], request["ship_to"], catalogue.products
+    skus = [line["sku"] for line in lines if line["sku"]]
+    if unknown := [sku for sku in skus if sku not in products]:
+        yield UnknownProductError(lines, unknown)
+    currencies = {products[sku].currency for sku in skus if sku in products}
+    if len(currencies) > 1:
+        text = f"One order cannot be in {' and '.join(sorted(currencies))}."
+        yield MixedCurrenciesError(text, mistakes={"lines": [text]})
+    country = ship_to["country"]
+    if not country:
+        return
+    wrong = refusals(ship_to, takes_any_postal_code=request.get("takes_any_postal_code", False))
+    if wrong:
+        yield WrongAddressError(wrong)
+    if "country" not in wrong and not all(catalogue.tariff.serves(each, country) for each in currencies):
+        yield NotDeliveredError(country)
 
 
 TERMS = """

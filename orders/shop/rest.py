@@ -9,6 +9,7 @@ from typing import Any
 from rest_framework import serializers
 
 from orders.api.fields import MailedText, Strict, Text, Token, Whole
+from orders.business.mistakes import merged
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART, LONGEST_PHONE
 from orders.shop.address_refusals import refusals
@@ -19,6 +20,7 @@ from orders.shop.description import (
     LONGEST_SKU,
     PAYMENT_TOKEN,
 )
+from orders.shop.incomplete_requests import address_mistakes
 
 PART = {"max_length": LONGEST_PART}
 
@@ -62,6 +64,12 @@ class AddressIn(Strict):
 
 class CheckedAddressIn(AddressIn):
     """An address in a country that is served, by the rules of that country."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError(merged(error.detail, address_mistakes(data))) from error
 
     def validate(self, address: dict[str, Any]) -> dict[str, Any]:
         if wrong := refusals(address):

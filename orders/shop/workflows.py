@@ -29,7 +29,16 @@ from orders.business import (
     fewer_lines,
 )
 from orders.fields.locales import reader_locale
-from orders.shop import catalogue, delivery_words, description, fulfilment, pricing, served
+from orders.shop import (
+    catalogue,
+    delivery_words,
+    description,
+    fulfilment,
+    incomplete_requests,
+    pricing,
+    repeats,
+    served,
+)
 from orders.shop.addresses import written_address
 from orders.shop.customer_words import CUSTOMER_WORDS
 from orders.shop.delivery import delivery_of, expected_arrival, sum_of, summed_again, sums, tax_of
@@ -175,6 +184,10 @@ class FulfilOrder(OrderKind):
         return accepted
 
     @classmethod
+    def find_mistakes(cls, body: Json) -> Json:
+        return incomplete_requests.find_mistakes(body)
+
+    @classmethod
     def edit(cls, data: Json, changes: Json) -> Json:
         if "lines" not in changes:
             return super().edit(data, changes)
@@ -195,6 +208,10 @@ class FulfilOrder(OrderKind):
         return {**rest, **sums(sum_of(edited["lines"]), terms)}
 
     @classmethod
+    def check_correction(cls, refusal: Json, changes: Json, *, before: Json, after: Json) -> None:
+        repeats.check(refusal, changes, before=before, after=after)
+
+    @classmethod
     def find_skus(cls, words: str, most: int) -> Sequence[str]:
         products = Product.objects.filter(Q(sku__iexact=words) | Q(title__icontains=words))
         return list(products.order_by("sku").values_list("sku", flat=True)[:most])
@@ -210,9 +227,8 @@ class FulfilOrder(OrderKind):
     @classmethod
     def email_facts(cls, data: Json, *, on_course_since: datetime | None) -> Sequence[tuple[str, str]]:
         address = description.whole_address(data)
-        days = expected_arrival(data, on_course_since) if on_course_since else None
-        if days and days.latest < datetime.now(UTC).date():
-            days = None  # the email is late itself
+        now = datetime.now(UTC)
+        days = expected_arrival(data, on_course_since, now=now) if on_course_since else None
         return [
             *([(gettext("Ships to"), written_address(address))] if address else []),
             *(

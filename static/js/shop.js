@@ -9,12 +9,17 @@
     select.addEventListener("change", () => select.form.requestSubmit());
   }
 
-  // The button shows the price of the chosen offer.
+  // The button shows the price of the chosen offer, and the quantity is at most what can be ordered of it.
   for (const form of document.querySelectorAll("[data-choices]")) {
     const price = form.querySelector("[data-price]");
+    const number = form.querySelector("input[name=quantity]");
     const show = () => {
       const chosen = form.querySelector("input[name=sku]:checked");
-      if (price && chosen) price.textContent = chosen.dataset.priceText;
+      if (!price || !chosen) return;
+      price.textContent = chosen.dataset.priceText;
+      number.max = chosen.dataset.most;
+      if (Number(number.value) > Number(number.max)) number.value = number.max;
+      number.dispatchEvent(new Event("input"));
     };
     form.querySelector("[data-priced]")?.removeAttribute("hidden"); // without JavaScript it could not follow the choice
     show();

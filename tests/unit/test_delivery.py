@@ -1,6 +1,6 @@
 """What delivery costs, how long it takes, and what tax is included."""
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from orders.shop.delivery import (
     Delivery,
     Terms,
     arrival,
+    expected_arrival,
     included_tax,
     summed_again,
     sums,
@@ -80,6 +81,21 @@ def test_working_days_leave_out_weekends(day: date, count: int, after: date) -> 
 def test_a_delivery_should_arrive_from_its_fewest_to_its_most_working_days() -> None:
     terms = Delivery(price=0, fewest_days=2, most_days=4)
     assert arrival(terms, date(2026, 11, 27)) == Arrival(date(2026, 12, 1), date(2026, 12, 3))
+
+
+@pytest.mark.parametrize(
+    ("now", "is_said"),
+    [
+        (datetime(2026, 11, 20, tzinfo=UTC), True),
+        (datetime(2026, 11, 26, 23, 59, tzinfo=UTC), True),
+        (datetime(2026, 11, 27, tzinfo=UTC), False),
+        (datetime(2026, 11, 27, 0, 30, tzinfo=timezone(timedelta(hours=1))), True),
+    ],
+)
+def test_an_arrival_is_expected_until_its_last_day_has_passed(now: datetime, is_said: bool) -> None:
+    """Of UTC."""
+    days = expected_arrival({"delivery": DELIVERY}, datetime(2026, 11, 20, 9, tzinfo=UTC), now=now)
+    assert days == (Arrival(date(2026, 11, 24), date(2026, 11, 26)) if is_said else None)
 
 
 @pytest.mark.parametrize(

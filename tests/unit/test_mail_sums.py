@@ -1,5 +1,6 @@
 """What emails about an order say of its sum: delivery, included tax, the receipt, and when it should arrive."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,7 +42,9 @@ def test_an_email_says_that_delivery_is_free() -> None:
 
 def test_the_confirmation_says_when_the_parcel_should_arrive_from_when_it_was_sent() -> None:
     sent = {"create-shipment": {"tracking": "trk_1"}}
-    friday = Enclosures(sent_at=datetime(2026, 11, 27, 23, 59, tzinfo=UTC))
+    sent_at = datetime(2026, 11, 27, 23, 59, tzinfo=UTC)
+    friday = Enclosures(sent_at=sent_at, written_at=datetime(2026, 12, 7, 23, 59, tzinfo=UTC))
+    too_late = replace(friday, written_at=datetime(2026, 12, 8, tzinfo=UTC))
     mail = as_received(
         compose_confirmation(request(results=sent, **SUMMED), sender=SENDER, enclosures=friday)
     )
@@ -50,6 +53,7 @@ def test_the_confirmation_says_when_the_parcel_should_arrive_from_when_it_was_se
         ({}, SUMMED, friday),
         (sent, {}, friday),
         (sent, SUMMED, Enclosures()),
+        (sent, SUMMED, too_late),
     ):
         mail = as_received(
             compose_confirmation(request(results=results, **data), sender=SENDER, enclosures=enclosures)

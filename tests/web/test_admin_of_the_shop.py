@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import Order, OrderLine
+from orders.models import AuditEntry, Order, OrderLine
 from orders.retention.moving import archive_finished
 from orders.shop.models import DeliveryTerms, Edition, Product
 from tests.support.factories import ago, make_order, make_purchase
@@ -240,6 +240,66 @@ def test_terms_that_move_to_another_currency_warn_of_the_one_that_they_leave(roo
     moved = TERMS | {"country": "", "currency": "USD"}
     assert refusals(root.post(f"/admin/shop/deliveryterms/{terms.pk}/change/", moved)) == []
     assert warnings(root.get("/admin/shop/deliveryterms/").content.decode()) == [ONLY_GERMANY]
+
+
+ONLY_TERMS = (
+    "These are the only terms in EUR. Without them, orders in EUR are delivered everywhere for nothing, and nothing is"
+    " said of time and tax."
+)
+FREE = "Orders in EUR are now delivered everywhere for nothing: there are no terms in EUR."
+
+
+@pytest.mark.parametrize(
+    ("others", "deleted", "asked", "warned"),
+    [
+        ([], "DE", ONLY_TERMS, [FREE]),
+        ([], "", ONLY_TERMS, [FREE]),
+        (["DE"], "", "Without these terms, orders in EUR are delivered to Germany only.", [ONLY_GERMANY]),
+        (
+            ["DE"],
+            "IS",
+            "Without these terms, orders in EUR are no longer delivered to Iceland.",
+            [ONLY_GERMANY],
+        ),
+        (["", "DE"], "NL", "Without these terms, the Netherlands has those of every other country.", []),
+    ],
+)
+def test_whoever_may_change_terms_deletes_them_and_reads_before_and_after_what_that_does(
+    others: list[str], deleted: str, asked: str, warned: list[str]
+) -> None:
+    user = person("admin", "ada")
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="change_deliveryterms"))
+    owner = signed_in(User.objects.get(pk=user.pk))
+    DeliveryTerms.objects.create(**TERMS | {"country": "", "currency": "USD"})
+    for country in others:
+        DeliveryTerms.objects.create(**TERMS | {"country": country})
+    terms = DeliveryTerms.objects.create(**TERMS | {"country": deleted})
+    path = f"/admin/shop/deliveryterms/{terms.pk}/"
+    assert f'href="{path}delete/"' in owner.get(f"{path}change/").content.decode()
+    assert warnings(owner.get(f"{path}delete/").content.decode()) == [asked]
+    assert owner.post(f"{path}delete/", {"post": "yes"}).status_code == 302
+    assert not DeliveryTerms.objects.filter(pk=terms.pk).exists()
+    assert warnings(owner.get("/admin/shop/deliveryterms/").content.decode()) == warned
+    assert AuditEntry.objects.get().result == "deleted"
+
+
+@pytest.mark.parametrize("level", ["viewer", "operator"])
+def test_who_may_not_change_terms_deletes_none(level: str) -> None:
+    user = person(level, "olga")
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    terms = DeliveryTerms.objects.create(**TERMS)
+    path = f"/admin/shop/deliveryterms/{terms.pk}/delete/"
+    operator = signed_in(User.objects.get(pk=user.pk))
+    assert (operator.get(path).status_code, operator.post(path, {"post": "yes"}).status_code) == (403, 403)
+    assert DeliveryTerms.objects.get() == terms
+
+
+def test_the_last_terms_that_move_to_another_currency_say_that_theirs_has_none(root: Client) -> None:
+    terms = DeliveryTerms.objects.create(**TERMS | {"country": ""})
+    moved = TERMS | {"country": "", "currency": "USD"}
+    assert refusals(root.post(f"/admin/shop/deliveryterms/{terms.pk}/change/", moved)) == []
+    assert warnings(root.get("/admin/shop/deliveryterms/").content.decode()) == [FREE]
 
 
 def test_the_form_says_what_terms_do_to_other_countries_and_in_which_units_they_are(root: Client) -> None:

@@ -58,7 +58,9 @@ def test_what_is_no_longer_for_sale_is_left_out_and_named(client: Client, order:
     Product.objects.filter(sku="first-sun").update(is_listed=False)
     quantities, message = order_again(client, order)
     assert quantities == {"tidal-lines": 2}
-    assert message.startswith("1 print of this order isn’t in your cart")
+    assert message == (
+        "1 print of this order is no longer for sale. What we have of this order is in your cart."
+    )
 
 
 def test_what_is_sold_out_is_left_out_and_what_is_short_is_as_many_as_are_left(
@@ -93,6 +95,64 @@ def test_an_order_of_which_nothing_is_for_sale_leaves_the_cart_alone(
 ) -> None:
     Product.objects.update(is_listed=False)
     assert order_again(client, order) == ({}, "Nothing of this order is for sale any more.")
+
+
+def fill_cart(client: Client, *others: str) -> None:
+    """Leaves no room in the cart, which has these among others."""
+    session = client.session
+    session["cart"] = {**dict.fromkeys(others, 1), **{f"p{n}": 1 for n in range(50 - len(others))}}
+    session.save()
+
+
+def test_where_the_cart_is_full_it_says_so_and_nothing_of_what_is_for_sale(
+    client: Client, order: OrderProcess
+) -> None:
+    fill_cart(client)
+    quantities, message = order_again(client, order)
+    assert len(quantities) == 50
+    assert message == (
+        "Your cart is full: it holds 50 different prints, and 2 prints of this order aren’t in it."
+    )
+
+
+def test_what_a_full_cart_has_already_is_added_and_what_it_has_not_is_counted(
+    client: Client, order: OrderProcess
+) -> None:
+    fill_cart(client, "first-sun")
+    quantities, message = order_again(client, order)
+    assert (quantities["first-sun"], "tidal-lines" in quantities) == (4, False)
+    assert message == (
+        "Your cart is full: it holds 50 different prints, and 1 print of this order isn’t in it. "
+        "The rest of this order is in your cart."
+    )
+
+
+def test_a_full_cart_and_what_is_gone_and_what_has_sold_out_are_each_said(
+    client: Client, order: OrderProcess
+) -> None:
+    OrderLine.objects.create(order_id=order.order_id, sku="moon", title="Moon", quantity=1, unit_price=2)
+    save({"first-sun": 0})
+    fill_cart(client)
+    assert order_again(client, order)[1] == (
+        "“First Sun · Open edition” has sold out. 1 print of this order is no longer for sale. "
+        "Your cart is full: it holds 50 different prints, and 1 print of this order isn’t in it."
+    )
+
+
+@pytest.mark.parametrize(("stock", "most"), [(None, 99), (5, 5)])
+def test_what_the_cart_has_as_many_of_as_can_be_ordered_is_said(
+    client: Client, order: OrderProcess, stock: int | None, most: int
+) -> None:
+    if stock:
+        save({"first-sun": stock})
+    client.post("/cart/add/", {"sku": "first-sun", "quantity": most})
+    assert client.get("/cart/").status_code == 200
+    quantities, message = order_again(client, order)
+    assert quantities == {"first-sun": most, "tidal-lines": 2}
+    assert message == (
+        f"You now have {most} of “First Sun · Open edition” in your cart, the most you can order. "
+        "The rest of this order is in your cart."
+    )
 
 
 def test_an_order_under_way_is_not_offered_again(client: Client) -> None:

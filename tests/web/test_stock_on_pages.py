@@ -167,6 +167,31 @@ def test_the_cart_says_how_few_are_left_and_takes_no_more_than_that(client: Clie
     assert highest(client) == ("99", True)
 
 
+def test_the_product_page_takes_as_many_as_the_cart(client: Client) -> None:
+    def most(query: str = "") -> tuple[str, dict[str, str]]:
+        """Of the quantity field, which is for any of the offers, and of each offer."""
+        html = client.get(f"/posters/{LINES}/{query}").content.decode()
+        (highest,) = re.findall(r'name="quantity"[^>]*max="(\d+)"', html)
+        return highest, dict(re.findall(r'value="([^"]+)"[^>]*data-most="(\d+)"', html))
+
+    skus = Product.objects.filter(sku__startswith=LINES).values_list("sku", flat=True)
+    assert most() == ("99", dict.fromkeys(skus, "99"))
+    save({**dict.fromkeys(skus, 3), LARGE: 40, SIGNED: 0})
+    expected = {**dict.fromkeys(skus, "3"), LARGE: "40", SIGNED: "0"}
+    assert most() == most(f"?choice={LINES}") == ("40", expected)
+
+
+@pytest.mark.parametrize(("quantity", "left"), [(1, 1), (2, 2), (7, 2), (0, 0)])
+def test_what_has_sold_out_since_can_only_be_lowered(client: Client, quantity: int, left: int) -> None:
+    put_in(client, LARGE, 2)
+    save({LARGE: 0})
+    answer = client.post("/cart/change/", {"sku": LARGE, "quantity": quantity}, follow=True)
+    assert client.session["cart"].get(LARGE, 0) == left
+    notice = "“Tidal Lines · 60 × 80 cm · Open edition” has sold out."
+    said = [str(message) for message in answer.context["messages"]]
+    assert said == ([notice] if quantity > left else [])
+
+
 def test_a_line_of_which_there_are_too_few_can_still_be_lowered_step_by_step(client: Client) -> None:
     put_in(client, LARGE, 9)
     save({LARGE: 3})

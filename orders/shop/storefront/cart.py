@@ -4,8 +4,7 @@ Django keeps a session's content when its owner signs in, and clears it when she
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from django.http import HttpRequest
 
@@ -17,7 +16,6 @@ from orders.shop.pictures import line_name
 from orders.shop.refusal_words import explain_shortage
 
 KEY = "cart"
-MOST_OF_ONE = 99
 MOST_LINES = 50
 LONGEST_SKU = 40
 
@@ -48,7 +46,7 @@ class CartLine:
     @property
     def most(self) -> int:
         """The most that can be ordered of it."""
-        return MOST_OF_ONE if self.stock is None else min(MOST_OF_ONE, self.stock)
+        return 0 if self.sold is None else self.sold.offer.most
 
     @property
     def few_left(self) -> int | None:
@@ -121,12 +119,7 @@ def count(request: HttpRequest) -> int:
     return sum(quantities_of(request).values())
 
 
-def most_of(sold: LineProduct | None) -> int:
-    """The most that a cart takes of a product. Of one that has sold out since it was put in, that stays as it is."""
-    return min(MOST_OF_ONE, (sold and sold.offer.stock) or MOST_OF_ONE)
-
-
-def add(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ONE) -> int | None:
+def add(request: HttpRequest, *, sku: str, quantity: int, most: int) -> int | None:
     """Adds a product; returns its quantity now, at most `most`, or None when the cart is full."""
     quantities = dict(quantities_of(request))
     if sku not in quantities and len(quantities) >= MOST_LINES:
@@ -136,13 +129,17 @@ def add(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ON
     return quantities[sku]
 
 
-class Addition(NamedTuple):
-    """What became of products that were to be added: how many were, and how many are `missing` because they are not for
-    sale or the cart is full. `shortages` are sentences about those of which too few are left, or none."""
+@dataclass(frozen=True, kw_only=True)
+class Addition:
+    """What became of products that were to be added. `additions` is how many are in the cart now, `gone` how many are
+    not for sale, and `unplaced` how many have no room in it. `shortages` are sentences about those of which too few are
+    left, or none. Of those in `capped` the cart has as many as can be ordered, which is fewer than were to be added."""
 
     additions: int
-    missing: int
+    gone: int
+    unplaced: int
     shortages: Sequence[str]
+    capped: Sequence[CartLine]
 
 
 def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> Addition:
@@ -150,27 +147,34 @@ def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> Addition:
     present = quantities_of(request)
     sold = catalogue_selectors.line_products(quantities)
     lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
-    available = [line for line in lines if not line.is_gone and line.stock != 0]
-    additions = sum(
-        add(request, sku=line.sku, quantity=line.quantity, most=max(line.most, present.get(line.sku, 0)))
-        is not None
-        for line in available
+    additions: list[CartLine] = []
+    capped: list[CartLine] = []
+    for line in lines:
+        before = present.get(line.sku, 0)
+        most = max(line.most, before)
+        now = add(request, sku=line.sku, quantity=line.quantity, most=most) if line.most else None
+        if now is not None:
+            additions.append(replace(line, quantity=now))
+            if now < before + min(line.quantity, line.most):
+                capped.append(additions[-1])
+    return Addition(
+        additions=len(additions),
+        gone=sum(line.is_gone for line in lines),
+        unplaced=sum(line.most > 0 for line in lines) - len(additions),
+        shortages=Cart(lines=lines, total=None).shortages,
+        capped=capped,
     )
-    sold_out = sum(line.stock == 0 for line in lines)
-    shortages = Cart(lines=lines, total=None).shortages
-    return Addition(additions=additions, missing=len(lines) - additions - sold_out, shortages=shortages)
 
 
-def change(request: HttpRequest, *, sku: str, quantity: int, most: int = MOST_OF_ONE) -> None:
-    """Sets the quantity of a product in the cart; 0 takes it out. A product that is not in the cart stays out."""
+def change(request: HttpRequest, *, sku: str, quantity: int, most: int) -> int | None:
+    """Sets the quantity of a product in the cart, at most `most`; 0 takes it out. One that cannot be ordered any more
+    can only be lowered. Returns the quantity; None if it was not in the cart, and stays out."""
     quantities = dict(quantities_of(request))
     if sku not in quantities:
-        return
-    if quantity:
-        quantities[sku] = min(most, quantity)
-    else:
-        del quantities[sku]
-    request.session[KEY] = quantities
+        return None
+    quantities[sku] = min(most or quantities[sku], quantity)
+    request.session[KEY] = {name: number for name, number in quantities.items() if number}
+    return quantities[sku]
 
 
 def empty(request: HttpRequest) -> None:

@@ -7,6 +7,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from orders.fields.numbers import read_whole_number
+from orders.shop.offers import MOST_OF_ONE
 from orders.shop.storefront import cart
 
 
@@ -14,7 +15,7 @@ class QuantityField(forms.Field):
     """How many of one print, in digits. `initial` is used if the field was not sent at all."""
 
     default_error_messages = {
-        "invalid": format_lazy(_("You can order 1 to {most} of each print."), most=cart.MOST_OF_ONE)
+        "invalid": format_lazy(_("You can order 1 to {most} of each print."), most=MOST_OF_ONE)
     }
 
     def __init__(self, *, lowest: int, **options: Any) -> None:
@@ -25,7 +26,7 @@ class QuantityField(forms.Field):
         """The quantity. Raises `ValidationError` for what cannot be ordered."""
         if value is None:
             value = self.initial
-        quantity = read_whole_number(str(value), largest=cart.MOST_OF_ONE)
+        quantity = read_whole_number(str(value), largest=MOST_OF_ONE)
         if quantity is None or quantity < self.lowest:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
         return quantity

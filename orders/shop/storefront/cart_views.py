@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop import pricing
 from orders.shop.catalogue import LineProduct
+from orders.shop.offers import MOST_OF_ONE
 from orders.shop.pictures import line_name
 from orders.shop.stock_words import all_in_cart
 from orders.shop.storefront import cart
@@ -59,17 +60,17 @@ def _for_sale(form: PrintForm) -> LineProduct | None:
 
 
 def _put_in(request: HttpRequest, sold: LineProduct, quantity: int) -> None:
-    sku, most = sold.offer.sku, cart.most_of(sold)
+    sku, most = sold.offer.sku, sold.offer.most
     quantity_asked = cart.quantities_of(request).get(sku, 0) + quantity
     total = cart.add(request, sku=sku, quantity=quantity, most=most)
-    if total is not None and quantity_asked > most < cart.MOST_OF_ONE:
+    if total is not None and quantity_asked > most < MOST_OF_ONE:
         messages.info(request, all_in_cart(most))
     elif total is None:
         text = _("Your cart is full: it holds {most} different prints.")
         messages.error(request, text.format(most=cart.MOST_LINES))
-    elif total == cart.MOST_OF_ONE:
+    elif total == MOST_OF_ONE:
         text = _("You now have {most} of this print in your cart, the most you can order.")
-        messages.info(request, text.format(most=cart.MOST_OF_ONE))
+        messages.info(request, text.format(most=MOST_OF_ONE))
     else:
         messages.success(request, _("“{title}” is in your cart.").format(title=sold.poster_title))
 
@@ -89,10 +90,12 @@ def change(request: HttpRequest) -> HttpResponse:
 
 
 def _set(request: HttpRequest, *, sku: str, quantity: int) -> None:
-    most = cart.most_of(catalogue_selectors.line_products([sku]).get(sku))
-    cart.change(request, sku=sku, quantity=quantity, most=most)
-    if quantity > most and sku in cart.quantities_of(request):
-        messages.info(request, all_in_cart(most))
+    sold = catalogue_selectors.line_products([sku]).get(sku)
+    most = sold.offer.most if sold else 0
+    now = cart.change(request, sku=sku, quantity=quantity, most=most)
+    if sold and now is not None and now < quantity:
+        sold_out = _("“{title}” has sold out.").format(title=line_name(sold).whole)
+        messages.info(request, all_in_cart(most) if most else sold_out)
 
 
 @login_not_required
@@ -101,5 +104,5 @@ def remove(request: HttpRequest) -> HttpResponse:
     """Takes a print out of the cart."""
     form = PrintForm(request.POST)
     if form.is_valid():
-        cart.change(request, sku=form.cleaned_data["sku"], quantity=0)
+        cart.change(request, sku=form.cleaned_data["sku"], quantity=0, most=0)
     return redirect("shop:cart")

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from orders.order_page.visits import Visit, of_an_order
 from orders.shop.storefront import cart
-from orders.shop.storefront.cart import Addition
+from orders.shop.storefront.cart import Addition, CartLine
 
 
 @require_POST
@@ -20,8 +20,8 @@ def order_again(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Puts what the order was of into the cart, as far as it is for sale and left, and shows the cart."""
     quantities = {line.sku: line.quantity for line in visit.tracked.order.lines}
     addition = cart.add_all(request, quantities)
-    if addition.shortages or addition.missing:
-        messages.warning(request, " ".join(_incomplete(addition)))
+    if incomplete := _incomplete(addition):
+        messages.warning(request, " ".join(incomplete))
     else:
         messages.success(request, _("Everything from this order is in your cart."))
     return redirect("shop:cart")
@@ -29,19 +29,39 @@ def order_again(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _incomplete(addition: Addition) -> Sequence[str]:
     """What is said where not everything is in the cart."""
-    if not addition.additions and not addition.shortages:
-        return [_("Nothing of this order is for sale any more.")]
-    text = ngettext(
-        "{count} print of this order isn’t in your cart: it’s no longer for sale, or your cart is full.",
-        "{count} prints of this order aren’t in your cart: they’re no longer for sale, or your cart is full.",
-        addition.missing,
-    )
-    return [
+    sentences = [
         *addition.shortages,
-        *([text.format(count=addition.missing)] if addition.missing else []),
-        *(
-            [_("What we have of this order is in your cart.")]
-            if addition.additions and addition.shortages and not addition.missing
-            else []
-        ),
+        *([_gone(addition)] if addition.gone else []),
+        *map(_capped, addition.capped),
+        *([_unplaced(addition.unplaced)] if addition.unplaced else []),
     ]
+    if sentences and addition.additions:
+        all_we_have, rest = (
+            _("What we have of this order is in your cart."),
+            _("The rest of this order is in your cart."),
+        )
+        sentences.append(rest if addition.unplaced or addition.capped else all_we_have)
+    return sentences
+
+
+def _gone(addition: Addition) -> str:
+    if not (addition.additions or addition.unplaced or addition.shortages):
+        return _("Nothing of this order is for sale any more.")
+    return ngettext(
+        "{count} print of this order is no longer for sale.",
+        "{count} prints of this order are no longer for sale.",
+        addition.gone,
+    ).format(count=addition.gone)
+
+
+def _capped(line: CartLine) -> str:
+    text = _("You now have {count} of “{title}” in your cart, the most you can order.")
+    return text.format(count=line.quantity, title=line.title)
+
+
+def _unplaced(count: int) -> str:
+    return ngettext(
+        "Your cart is full: it holds {most} different prints, and {count} print of this order isn’t in it.",
+        "Your cart is full: it holds {most} different prints, and {count} prints of this order aren’t in it.",
+        count,
+    ).format(most=cart.MOST_LINES, count=count)

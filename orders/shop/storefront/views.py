@@ -21,7 +21,7 @@ from orders.shop import catalogue as catalogue_selectors
 from orders.shop import nearest, posters
 from orders.shop.catalogue import PosterView
 from orders.shop.offers import Offer, read_size, size_name
-from orders.shop.storefront import cart, catalogue_query, linked_data
+from orders.shop.storefront import catalogue_query, linked_data
 
 NEAREST = 8
 """Posters that are shown in place of none."""
@@ -91,7 +91,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
         "selected_offer": _selected(poster, request.GET.get("choice")),
-        "most": cart.MOST_OF_ONE,
+        "most": max(offer.most for offer in poster.offers),
         "beside": catalogue_selectors.beside(poster, count=4),
         "canonical": page,
         "picture": picture,

@@ -33,13 +33,16 @@ def with_refusal(words: SituationWords, order: CustomerOrder, situation: Situati
 def refusal_words(order: CustomerOrder, situation: Situation) -> RefusalWords:
     """What the kind says of the step that waits for its customer, or that she may have resubmitted; nothing if there is
     no such step, or the kind says nothing of it."""
-    own = customer_words(order.workflow)
     step = resolvable_step(order, situation)
-    if step is None:
-        return NONE
-    if situation is Situation.STOPPED:
-        return own.unanswered.get(declared_name(step.name), NONE)
-    return _words_for(order, step)
+    return NONE if step is None else words_of_step(order, step)
+
+
+def words_of_step(order: CustomerOrder, step: CustomerStep) -> RefusalWords:
+    """What the kind says of a step that waits for its customer, or that she may have tried again."""
+    own = customer_words(order.workflow)
+    return (
+        _words_for(order, step) if is_declined(step) else own.unanswered.get(declared_name(step.name), NONE)
+    )
 
 
 def refusal_sentences(order: CustomerOrder, occurrences: Occurrences, sentence: Words | None) -> list[str]:
@@ -47,13 +50,20 @@ def refusal_sentences(order: CustomerOrder, occurrences: Occurrences, sentence: 
     step = declined_step(order)
     if step is None:
         return [say(sentence, order)] if sentence else []
+    return [*explained(order, step), *declined_sentences(order, occurrences, sentence, step)]
+
+
+def declined_sentences(
+    order: CustomerOrder, occurrences: Occurrences, sentence: Words | None, step: CustomerStep
+) -> list[str]:
+    """What its customer can do about a step that was declined; `sentence` if the kind has no words for it."""
     own = _words_for(order, step)
     if any((kind, step.name) in occurrences for kind in (EventKind.PAID_AGAIN, EventKind.CORRECTED)):
         general = customer_words(order.workflow).declined_again if own is NONE else DECLINED_AGAIN
         sentence = general if own.again is None else own.again
     if own.nothing_left is not None and has_nothing_left(order):
         sentence = own.nothing_left
-    return [*_explained(order, step, own), *([say(sentence, order)] if sentence else [])]
+    return [say(sentence, order)] if sentence else []
 
 
 def unresolved_reason(order: CustomerOrder) -> Words | None:
@@ -107,8 +117,8 @@ def _words_for(order: CustomerOrder, step: CustomerStep) -> RefusalWords:
     return refusals.get(code) or refusals.get(declared_name(step.name)) or NONE
 
 
-def _explained(order: CustomerOrder, step: CustomerStep, own: RefusalWords) -> list[str]:
-    detail = (step.error or {}).get("detail")
+def explained(order: CustomerOrder, step: CustomerStep) -> list[str]:
+    own, detail = _words_for(order, step), (step.error or {}).get("detail")
     if own.explain is None or not detail:
         return []
     return [str(words) for words in own.explain(detail, named_lines(order))]
