@@ -4,7 +4,7 @@
 {{ poster.price|money:"short" }}        €39 when there are no cents
 {{ step.at|moment }}                    "2 minutes ago", and after a day the date; with the exact time on the element
 {{ step.at|moment:now }}                by this moment, which all ages of a page then share
-{{ progress.declined_until|deadline:now }}   "Nov 27, 2026, 2:05 PM UTC (in 2 hours)"
+{{ progress.declined_until|deadline:now }}   "27 Nov 2026, 14:05 UTC (in 2 hours)"
 {% icon "cart" %}                       from static/icons.svg, hidden from screen readers
 """
 

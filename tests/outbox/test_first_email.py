@@ -123,7 +123,7 @@ def test_it_says_when_an_order_should_arrive_that_is_still_queued(box: Mailbox) 
     tracked = order_of_guest(order_id=placed.order_id)
     assert tracked
     due = working_day_after(tracked.order.placed_at.astimezone(UTC).date(), 2)
-    day = format_skeleton("MMMEd", due, locale="en")
+    day = format_skeleton("MMMEd", due, locale="en_GB")
     number = spoken_number(placed.order_id)
     assert f"Order number: {number}\nShips to:" in text_of(email)
     assert f"Should arrive: {day}\n" in text_of(email)
