@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from django.utils.translation import gettext as _
+
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
@@ -122,17 +124,17 @@ def _text(block: Block) -> str:
         case Heading(text) | Paragraph(text) | Note(text):
             return text
         case Button(text, url):
-            return f"{text}:\n\n{url}"
+            return f"{_label(text)}\n\n{url}"
         case Items(rows=rows):
             sums = [*block.added, *([block.total] if block.total else []), *block.included]
-            return "\n".join([*(_item(row) for row in rows), *(f"  {name}: {sum_}" for name, sum_ in sums)])
+            return "\n".join([*(_item(row) for row in rows), *(f"  {_labelled(*sum_)}" for sum_ in sums)])
         case Facts(rows):
-            return "\n".join(f"{label}:{_indented(_plain(fact))}" for label, fact in rows)
+            return "\n".join(_fact(label, _plain(fact)) for label, fact in rows)
 
 
 def _item(row: Item) -> str:
     title = f"  {row.quantity} × {row.title}"
-    first = f"{title}: {row.amount}" if row.amount else title
+    first = _labelled(title, row.amount) if row.amount else title
     return f"{first}\n      {row.details}" if row.details else first
 
 
@@ -140,6 +142,15 @@ def _plain(fact: str | Link) -> str:
     return f"{fact.text}\n{fact.url}" if isinstance(fact, Link) else fact
 
 
-def _indented(text: str) -> str:
-    first, *others = text.splitlines() or [""]
-    return "\n  ".join(["", first, *others]) if others else f" {first}"
+def _fact(label: str, text: str) -> str:
+    lines = text.splitlines() or [""]
+    return _labelled(label, lines[0]) if len(lines) == 1 else "\n  ".join([_label(label), *lines])
+
+
+def _labelled(label: str, text: str) -> str:
+    return _("{label}: {text}").format(label=label, text=text)
+
+
+def _label(label: str) -> str:
+    """A label of what stands on the next line."""
+    return _("{label}:").format(label=label)
