@@ -129,6 +129,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
         facts = [
             (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), written_address(request.data["ship_to"])),
+            *_gift_note(request.data),
             *_arrival(request, enclosures),
             *_tracking(request, enclosures),
             *_numbers(request.data, enclosures),
@@ -187,6 +188,11 @@ def _hello(data: Json) -> str:
 def _was_sent(request: Request) -> bool:
     """Whether the carrier has taken the parcel: the step has a result. It has none if it was skipped."""
     return bool(request.results.get(SHIPMENT))
+
+
+def _gift_note(data: Json) -> Sequence[tuple[str, str]]:
+    note = data.get("gift_note")
+    return [(_("Gift note for the parcel"), one_line(note))] if note else []
 
 
 def _arrival(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str]]:

@@ -64,7 +64,7 @@ MEANS_NOTHING = frozenset(
         "Placed",
         "Promised by",
         "Email",
-        "Gift note",
+        "Gift note for the parcel",
         "Ships to",
         "Tracking number",
         "Go to your order",
