@@ -40,6 +40,7 @@ from orders.shop.delivery_words import arrives, sum_rows
 from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.fulfilment import SHIPMENT
 from orders.shop.tracking import parcel_of
+from orders.wording.customers.labels import labelled
 from orders.wording.customers.order_links import order_button, secrecy_note
 from orders.wording.customers.ordered_items import ordered_items
 from sasweb.environment import DOT_ATOM, is_ascii_address
@@ -256,6 +257,7 @@ def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence
         subject=f"{heading.rstrip('.。')} ({spoken_number(request.order_id)})",
         preheader=", ".join(_titles(request.data)),
         blocks=blocks,
+        labelled=labelled(),
     )
     headers = {
         "From": sender.header,
