@@ -25,6 +25,7 @@ from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.listed_orders import PARTS
 from orders.selectors.order_numbers import orders_with_number
+from orders.selectors.refusals import names_in_refusal
 from orders.selectors.selections import Selection
 from orders.wording.customers.progress import progress
 
@@ -90,7 +91,9 @@ def progress_body(order_id: UUID, reader_id: int | None) -> dict[str, Any]:
     tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=reader_id)
     if tracked is None:
         raise NotFound
-    return ProgressOut.render(progress(tracked, now=tracked.seen_at, locale=reader_locale(), usual=None))
+    names = names_in_refusal(tracked.order)
+    present = progress(tracked, now=tracked.seen_at, locale=reader_locale(), usual=None, names=names)
+    return ProgressOut.render(present)
 
 
 def _first_events(order_id: UUID, reader_id: int | None) -> dict[str, Any]:

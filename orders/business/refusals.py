@@ -35,15 +35,17 @@ CountLeft: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, int]]
 class RefusalWords:
     """What is said while a step waits for the customer. What is None is said in the words of the situation.
 
-    `in_list` is what a list of orders shows. `explain` makes the first sentences; `sentence` follows, or `again` once
-    she has changed something and it was declined again. `reason` says why the order is cancelled if she did nothing in
-    time. `count_left` is for her form to order fewer: it offers what is left. `nothing_left` is said in place of
-    `sentence` and `again` where none of what she ordered is left, so that she can only cancel.
+    `in_list` is what a list of orders shows. `explain` makes the first sentences; if they name lines, `names_lines`,
+    the kind is asked for their names (`line_names`). `sentence` follows, or `again` once she has changed something and
+    it was declined again. `reason` says why the order is cancelled if she did nothing in time. `count_left` is for her
+    form to order fewer: it offers what is left. `nothing_left` is said in place of `sentence` and `again` where none of
+    what she ordered is left, so that she can only cancel.
     """
 
     in_list: Text | None = None
     headline: Text | None = None
     explain: Explain | None = None
+    names_lines: bool = True
     count_left: CountLeft | None = None
     nothing_left: Text | None = None
     sentence: Text | None = None

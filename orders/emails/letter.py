@@ -91,13 +91,14 @@ Block: TypeAlias = Heading | Paragraph | Button | Items | Facts | Note
 @dataclass(frozen=True, kw_only=True)
 class Letter:
     """An email's words. `language` is their tag, `sender` is who writes, and `preheader` is what a list of emails shows
-    beside the subject."""
+    beside the subject. `labelled` is how plain text in that language sets a `label` before a `text`."""
 
     language: str
     sender: str
     subject: str
     preheader: str
     blocks: Sequence[Block]
+    labelled: str = "{label}: {text}"
 
     @property
     def pictures(self) -> Sequence[Picture]:
@@ -113,26 +114,41 @@ def one_line(text: str) -> str:
 
 def as_text(letter: Letter) -> str:
     """The letter in plain text. Urls stand on lines of their own, so that mail programs make links of them."""
-    parts = [part for block in letter.blocks if (part := _text(block))]
+    labels = _Labels(letter.labelled)
+    parts = [part for block in letter.blocks if (part := _text(block, labels))]
     return "\n\n".join(parts) + "\n"
 
 
-def _text(block: Block) -> str:
+@dataclass(frozen=True)
+class _Labels:
+    """Sets a label before a text, as `pattern` says, or above it."""
+
+    pattern: str
+
+    def before(self, label: str, text: str) -> str:
+        return self.pattern.format(label=label, text=text)
+
+    def above(self, label: str) -> str:
+        return self.before(label, "").rstrip()
+
+
+def _text(block: Block, labels: _Labels) -> str:
     match block:
         case Heading(text) | Paragraph(text) | Note(text):
             return text
         case Button(text, url):
-            return f"{text}:\n\n{url}"
+            return f"{labels.above(text)}\n\n{url}"
         case Items(rows=rows):
             sums = [*block.added, *([block.total] if block.total else []), *block.included]
-            return "\n".join([*(_item(row) for row in rows), *(f"  {name}: {sum_}" for name, sum_ in sums)])
+            lines = [*(_item(row, labels) for row in rows), *(f"  {labels.before(*each)}" for each in sums)]
+            return "\n".join(lines)
         case Facts(rows):
-            return "\n".join(f"{label}:{_indented(_plain(fact))}" for label, fact in rows)
+            return "\n".join(_fact(label, _plain(fact), labels) for label, fact in rows)
 
 
-def _item(row: Item) -> str:
+def _item(row: Item, labels: _Labels) -> str:
     title = f"  {row.quantity} × {row.title}"
-    first = f"{title}: {row.amount}" if row.amount else title
+    first = labels.before(title, row.amount) if row.amount else title
     return f"{first}\n      {row.details}" if row.details else first
 
 
@@ -140,6 +156,6 @@ def _plain(fact: str | Link) -> str:
     return f"{fact.text}\n{fact.url}" if isinstance(fact, Link) else fact
 
 
-def _indented(text: str) -> str:
-    first, *others = text.splitlines() or [""]
-    return "\n  ".join(["", first, *others]) if others else f" {first}"
+def _fact(label: str, text: str, labels: _Labels) -> str:
+    lines = text.splitlines() or [""]
+    return labels.before(label, lines[0]) if len(lines) == 1 else "\n  ".join([labels.above(label), *lines])

@@ -3,6 +3,8 @@
 from babel import Locale, UnknownLocaleError
 from django.utils.translation import get_language, get_supported_language_variant, to_locale
 
+BRITISH = Locale("en", "GB")
+
 
 def reader_locale() -> Locale:
     """The locale of the active language; English when Babel does not know it."""
@@ -10,6 +12,12 @@ def reader_locale() -> Locale:
         return Locale.parse(to_locale(get_language() or "en"))
     except (UnknownLocaleError, ValueError):
         return Locale("en")
+
+
+def locale_of_dates(locale: Locale) -> Locale:
+    """The locale in which dates and times are written for readers of this one: Britain's for English without a region,
+    as that is what our English is. Sums and other numbers stay in their own."""
+    return BRITISH if str(locale) == "en" else locale
 
 
 def known_language(tag: object) -> str:

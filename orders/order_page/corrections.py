@@ -19,6 +19,7 @@ from orders.order_page.correction_forms import CorrectionForm
 from orders.order_page.folders import templates
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
+from orders.selectors.refusals import line_names, names_in_refusal
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.services import corrections
 from orders.services.act_results import ResultStatus
@@ -47,7 +48,7 @@ def correct(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
     if field is None:
         return _nothing_to_do(request, visit)
     sent = request.POST if request.method == "POST" else None
-    lines = named_lines(order) if field.type is FieldType.LINES else ()
+    lines = named_lines(order, line_names(order)) if field.type is FieldType.LINES else ()
     form = CorrectionForm(field, visit.tracked.data.get(name), lines, left_of_lines(order), sent)
     if sent is None or not form.is_valid():
         return _page(request, visit, field, form)
@@ -105,13 +106,14 @@ def _page(
     form: CorrectionForm,
     correction: Correction | None = None,
 ) -> HttpResponse:
+    order = visit.tracked.order
     context = {
-        "order": visit.tracked.order,
+        "order": order,
         "order_url": visit.url,
         "field": field,
         "form": form,
         "correction": correction,
-        "refusal": refusal_of(visit.tracked.order, visit.tracked.occurrences, field),
+        "refusal": refusal_of(order, visit.tracked.occurrences, field, names=names_in_refusal(order)),
         **(_changed(visit.tracked, correction) if correction else {}),
     }
     names = templates(visit.tracked.order.workflow, "correct.html")

@@ -24,6 +24,7 @@ from orders.order_page.folders import templates
 from orders.order_page.seeing import sees_part, sees_without_scripts
 from orders.order_page.visits import Visit, of_an_order
 from orders.selectors import durations
+from orders.selectors.refusals import names_in_refusal
 from orders.services import customers as customer_services
 from orders.services import order_updates
 from orders.services.act_results import ResultStatus
@@ -112,7 +113,9 @@ def _render(request: HttpRequest, visit: Visit, name: str, *, is_seen: bool = Fa
     order = tracked.order
     kind = registry.find_kind(order.workflow)
     usual, now = durations.usual_seconds(), tracked.seen_at
-    present = progress(tracked, now=now, locale=locale, usual=usual.get(order.workflow))
+    present = progress(
+        tracked, now=now, locale=locale, usual=usual.get(order.workflow), names=names_in_refusal(order)
+    )
     if is_seen:
         _note_seen(visit, present)
     context: dict[str, Any] = {

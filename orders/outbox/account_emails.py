@@ -87,7 +87,7 @@ def _have_account(email: str, *, sign_in: str) -> Email:
         Button(_("Sign in"), sign_in),
         Paragraph(_("If you have forgotten your password, set a new one.")),
         Button(_("Set a new password"), public_url("account:forgotten")),
-        Note(_("If this was not you, you can ignore this email.")),
+        Note(_("If this wasn’t you, you can ignore this email.")),
     ]
     return _email(email, _("Your {shop} account").format(shop=shop), blocks)
 
@@ -104,7 +104,7 @@ def _sign_up(email: str, *, link: str) -> Email:
         ),
         Button(_("Choose a password"), link),
         Paragraph(_("The link works for one day.")),
-        Note(_("If this was not you, you can ignore this email: without the link, no account is created.")),
+        Note(_("If this wasn’t you, you can ignore this email: without the link, no account is created.")),
     ]
     return _email(email, _("Your {shop} account").format(shop=shop), blocks)
 
@@ -118,7 +118,7 @@ def _new_password(email: str, *, link: str) -> Email:
         ),
         Button(_("Set a new password"), link),
         Paragraph(_("The link works once and expires in one hour.")),
-        Note(_("If this was not you, you can ignore this email: your password stays as it is.")),
+        Note(_("If this wasn’t you, you can ignore this email: your password stays as it is.")),
     ]
     return _email(email, _("Set a new password for {shop}").format(shop=shop), blocks)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -29,6 +30,14 @@ class WebhookCall:
 
     url: str
     body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delay:
+    """In place of contents: why it is not known yet whether there is anything to say, and when to look again."""
+
+    reason: str
+    wait: timedelta
 
 
 def email_of(letter: Letter, *, recipient: str) -> Email:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.utils.translation import get_language
 
 from orders.emails.letter import Block, Letter, Paragraph
+from orders.wording.customers.labels import labelled
 
 
 def sender_name() -> str:
@@ -22,4 +23,5 @@ def letter_of(subject: str, blocks: Sequence[Block]) -> Letter:
         subject=subject,
         preheader=first,
         blocks=blocks,
+        labelled=labelled(),
     )

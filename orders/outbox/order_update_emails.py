@@ -20,6 +20,7 @@ from orders.outbox.letters import letter_of
 from orders.outbox.order_blocks import the_order
 from orders.selectors import tracked_orders
 from orders.selectors.customer_order import CustomerOrder
+from orders.selectors.refusals import names_in_refusal
 from orders.selectors.tracked_orders import Addressee, TrackedOrder, addressee_of
 from orders.vocabulary import MessageKind, MessageState, StepStatus
 from orders.wording.clock_times import exact_moment
@@ -45,7 +46,8 @@ def compose(message: OutgoingMessage) -> list[Email]:
     tracked = tracked_orders.order_of_customer(order_id=message.order_id, customer_id=None)
     if addressee is None or not addressee.is_told or tracked is None or not tracked.email:
         return []
-    present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None)
+    names = names_in_refusal(tracked.order)
+    present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None, names=names)
     if update_of(present) is not update or _is_told_already(message, update, tracked):
         return []
     blocks = [

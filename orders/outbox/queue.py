@@ -4,7 +4,7 @@ A message is posted in the transaction that causes it, and sent by the jobs proc
 
     post ─▶ queued ─claim▶ sending ─▶ sent
                ▲              ├─▶ skipped   there was nothing to say: no such account, no such order
-               └──retry───────┤
+               └──retry, wait─┤
                               └─▶ failed    refused for good, or given up; an operator can retry it
 
 Delivery is at least once. A claim is a lease: if a sender is killed, its message is sent again when the lease lapses,
@@ -40,7 +40,7 @@ from orders.outbox import (
     order_update_emails,
     webhook_emails,
 )
-from orders.outbox.content import Content
+from orders.outbox.content import Content, Delay
 from orders.outbox.delivery import deliver
 from orders.vocabulary import MessageChannel, MessageKind, MessageState
 from sasweb.mail_server import NotSentError
@@ -60,7 +60,7 @@ LIMIT = 20
 PASS = 3.0
 """Messages that one pass sends at most, and the seconds after which it starts no other."""
 
-Composer = Callable[[OutgoingMessage], Sequence[Content]]
+Composer = Callable[[OutgoingMessage], Sequence[Content] | Delay]
 
 COMPOSERS: Mapping[str, Composer] = {
     MessageKind.ALERT: alert_messages.compose,
@@ -187,6 +187,9 @@ def _try(message: OutgoingMessage) -> bool:
     """One attempt, outside of any transaction. True if the message was sent."""
     try:
         contents = _compose(message)
+        if isinstance(contents, Delay):
+            _wait(message, contents)
+            return False
         for number, content in enumerate(contents):
             deliver(content, message_id=_message_id(message, number))
     except NotSentError as error:
@@ -201,7 +204,7 @@ def _try(message: OutgoingMessage) -> bool:
     return _finish(message, MessageState.SENT if contents else MessageState.SKIPPED)
 
 
-def _compose(message: OutgoingMessage) -> Sequence[Content]:
+def _compose(message: OutgoingMessage) -> Sequence[Content] | Delay:
     with translation.override(message.arguments.get("language", "en")):
         return COMPOSERS[message.kind](message)
 
@@ -225,6 +228,12 @@ def _finish(message: OutgoingMessage, state: MessageState) -> bool:
             **_facts(message),
         )
     return state == MessageState.SENT
+
+
+def _wait(message: OutgoingMessage, delay: Delay) -> None:
+    """Reschedules a message of which it is not known yet whether it has anything to say."""
+    _write(message, state=MessageState.QUEUED, error=delay.reason, due_at=database_now() + delay.wait)
+    log.info("message waits", action="send", reason=delay.reason, **_facts(message))
 
 
 def _put_off(message: OutgoingMessage, error: str, *, is_final: bool = False) -> None:

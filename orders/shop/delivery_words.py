@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from orders.business.sum_rows import SumRow
 from orders.emails.letter import one_line
 from orders.fields import countries
-from orders.fields.locales import reader_locale
+from orders.fields.locales import locale_of_dates, reader_locale
 from orders.fields.money import Money
 from orders.shop.delivery import Arrival, Delivery, Tax, delivery_of, tax_of
 
 DAY = "MMMEd"
-"""A day as people plan by it, as in Tue, Dec 1, in the pattern language of CLDR."""
+"""A day as people plan by it, as in Tue 1 Dec, in the pattern language of CLDR."""
 WHOLE_DAY = {"hu": "MMMM d., EEEE"}
 """The pattern of such a day by language, where CLDR shortens its weekday to a letter: "dec. 1., K"."""
 
@@ -67,17 +67,19 @@ def percentage(rate: int, *, locale: Locale) -> str:
 
 
 def arrives(arrival: Arrival, *, locale: Locale) -> str:
-    """Writes from when to when a delivery should arrive: "Tue, Dec 1 – Thu, Dec 3"; a day alone if they are one."""
+    """Writes from when to when a delivery should arrive: "Tue 1 Dec – Thu 3 Dec"; a day alone if they are one."""
     if arrival.earliest == arrival.latest:
         return day(arrival.earliest, locale=locale)
     if locale.language in WHOLE_DAY:
         return f"{day(arrival.earliest, locale=locale)}\u2009–\u2009{day(arrival.latest, locale=locale)}"
-    text: str = format_interval(arrival.earliest, arrival.latest, skeleton=DAY, locale=locale)
+    text: str = format_interval(
+        arrival.earliest, arrival.latest, skeleton=DAY, locale=locale_of_dates(locale)
+    )
     return text
 
 
 def day(at: date, *, locale: Locale) -> str:
-    """Writes a day: "Tue, Dec 1"."""
+    """Writes a day: "Tue 1 Dec"."""
     if pattern := WHOLE_DAY.get(locale.language):
         return str(format_date(at, pattern, locale=locale))
-    return str(format_skeleton(DAY, at, locale=locale))
+    return str(format_skeleton(DAY, at, locale=locale_of_dates(locale)))

@@ -47,7 +47,10 @@ def numbers_of(result: Mapping[str, Any] | None) -> Mapping[str, EditionNumbers]
 def numbers_in_words(edition: EditionNumbers, *, locale: Locale) -> str:
     """Writes the numbers of some prints: "No. 12 of 100", "Nos. 12 and 14–16 of 100"."""
     words = ngettext("No. {numbers} of {size}", "Nos. {numbers} of {size}", len(edition.numbers))
-    return words.format(numbers=format_list(_runs(edition.numbers), locale=locale), size=edition.size)
+    numbers = format_list(_runs(edition.numbers), locale=locale).replace(
+        "和", " 和 "
+    )  # as elsewhere beside numbers
+    return words.format(numbers=numbers, size=edition.size)
 
 
 def numbered_lines(

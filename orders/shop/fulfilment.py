@@ -137,7 +137,7 @@ def shipment(order: Json) -> Json:
 
 def confirmation(order: Json) -> Json:
     """Returns what the emails to the customer say, in which language, and where they go. They have no phone."""
-    names = ("email", "lines", "delivery", "tax", "total", "currency", "ship_to", "language")
+    names = ("email", "lines", "delivery", "tax", "total", "currency", "ship_to", "gift_note", "language")
     facts = {name: order[name] for name in names if name in order}
     return {**facts, "ship_to": {part: text for part, text in order["ship_to"].items() if part != "phone"}}
 

@@ -40,6 +40,7 @@ from orders.shop.delivery_words import arrives, sum_rows
 from orders.shop.editions import EditionNumbers, numbers_in_words
 from orders.shop.fulfilment import SHIPMENT
 from orders.shop.tracking import parcel_of
+from orders.wording.customers.labels import labelled
 from orders.wording.customers.order_links import order_button, secrecy_note
 from orders.wording.customers.ordered_items import ordered_items
 from sasweb.environment import DOT_ATOM, is_ascii_address
@@ -130,6 +131,7 @@ def compose_confirmation(request: Request, *, sender: Sender, enclosures: Enclos
         facts = [
             (_("Order number"), spoken_number(request.order_id)),
             (_("Ships to"), written_address(request.data["ship_to"])),
+            *_gift_note(request.data),
             *_arrival(request, enclosures),
             *_tracking(request, enclosures),
             *_numbers(request.data, enclosures),
@@ -188,6 +190,11 @@ def _hello(data: Json) -> str:
 def _was_sent(request: Request) -> bool:
     """Whether the carrier has taken the parcel: the step has a result. It has none if it was skipped."""
     return bool(request.results.get(SHIPMENT))
+
+
+def _gift_note(data: Json) -> Sequence[tuple[str, str]]:
+    note = data.get("gift_note")
+    return [(_("Gift note for the parcel"), one_line(note))] if note else []
 
 
 def _arrival(request: Request, enclosures: Enclosures) -> Sequence[tuple[str, str]]:
@@ -253,6 +260,7 @@ def _compose(request: Request, *, sender: Sender, heading: str, blocks: Sequence
         subject=f"{heading.rstrip('.。')} ({spoken_number(request.order_id)})",
         preheader=", ".join(_titles(request.data)),
         blocks=blocks,
+        labelled=labelled(),
     )
     headers = {
         "From": sender.header,

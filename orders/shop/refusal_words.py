@@ -78,6 +78,7 @@ REFUSALS: Mapping[str, RefusalWords] = {
     NOT_SERVED: RefusalWords(
         headline=_("We can’t send your order to this address."),
         explain=explain_country,
+        names_lines=False,
         sentence=ngettext_lazy(
             "Nothing has been charged, and we’re keeping your poster for you. Give us another address, or cancel the"
             " order.",

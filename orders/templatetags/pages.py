@@ -4,7 +4,8 @@
 {{ poster.price|money:"short" }}        €39 when there are no cents
 {{ step.at|moment }}                    "2 minutes ago", and after a day the date; with the exact time on the element
 {{ step.at|moment:now }}                by this moment, which all ages of a page then share
-{{ progress.declined_until|deadline:now }}   "Nov 27, 2026, 2:05 PM UTC (in 2 hours)"
+{{ progress.declined_until|deadline:now }}   "27 Nov 2026, 14:05 UTC (in 2 hours)"
+{% filter close_up %}…{% endfilter %}   round sentences that stand side by side: Chinese has no space between them
 {% icon "cart" %}                       from static/icons.svg, hidden from screen readers
 """
 
@@ -24,9 +25,11 @@ from django.utils.translation import gettext as _
 
 from orders.fields.locales import reader_locale
 from orders.fields.money import Money
+from orders.fields.prose import close_up
 from orders.wording import clock_times, units
 
 register = template.Library()
+register.filter("close_up", close_up, is_safe=True)
 
 NOW = timedelta(seconds=10)
 """A moment this close is shown as "now". `static/js/shop.js` has the same limits."""

@@ -3,10 +3,10 @@
 from orders.business.updates import OrderUpdate
 from orders.business.words import Situation
 from orders.selectors.order_updates import key_of, of_declined, of_moment
+from orders.selectors.refusals import declined_step
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import EventKind
 from orders.wording.customers.progress import Progress
-from orders.wording.customers.refusals import declined_step
 
 _UPDATES = {
     Situation.DECLINED: OrderUpdate.DECLINED,

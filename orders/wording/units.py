@@ -9,6 +9,7 @@ from babel import Locale
 from babel.dates import format_skeleton, format_timedelta
 from babel.numbers import format_currency, format_decimal
 
+from orders.fields.locales import locale_of_dates
 from orders.fields.money import Money
 
 ENGLISH = Locale("en")
@@ -120,8 +121,9 @@ def age(away: timedelta, *, locale: Locale) -> str:
 
 
 def day(at: date, *, today: date, locale: Locale) -> str:
-    """Writes a day: "Nov 26", and with the year if that is another: "Nov 26, 2025"."""
-    text: str = format_skeleton("MMMd" if at.year == today.year else "yMMMd", at, locale=locale)
+    """Writes a day: "26 Nov", and with the year if that is another: "26 Nov 2025"."""
+    skeleton = "MMMd" if at.year == today.year else "yMMMd"
+    text: str = format_skeleton(skeleton, at, locale=locale_of_dates(locale))
     return text
 
 

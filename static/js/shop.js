@@ -115,6 +115,7 @@
   // moment by the server's clock, which [data-now] tells: the browser's may be wrong.
   const DAY = 86400; // s from which on a date is shown: the same limits as in orders/templatetags/pages.py
   const language = document.documentElement.lang;
+  const datesIn = language === "en" ? "en-GB" : language; // as in orders/fields/locales.py
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const units = [["hour", 3600], ["minute", 60], ["second", 1]];
   let ahead = 0; // ms by which the server's clock is ahead
@@ -124,7 +125,7 @@
   };
   const day = (at, now) => {
     const year = at.getFullYear() === now.getFullYear() ? undefined : "numeric";
-    return at.toLocaleDateString(language, { year, month: "short", day: "numeric" });
+    return at.toLocaleDateString(datesIn, { year, month: "short", day: "numeric" });
   };
   const age = (seconds) => {
     if (Math.abs(seconds) < 10) return relative.format(0, "second");
@@ -138,7 +139,7 @@
       const seconds = (at - now) / 1000;
       const text = Math.abs(seconds) < DAY ? age(seconds) : day(at, now);
       if (time.textContent !== text) time.textContent = text;
-      time.title = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
+      time.title = at.toLocaleString(datesIn, { dateStyle: "medium", timeStyle: "long" });
     }
   };
   const updateClock = () => {

@@ -13,13 +13,13 @@ from babel.dates import format_skeleton
 from django.db import connection
 from django.test import Client
 
-from orders.engine.runtime.sql import run
+from orders.engine.runtime.sql import database_now, run
 from orders.fields.order_numbers import spoken_number
 from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage, StepState
 from orders.outbox import queue
 from orders.outbox.content import Email
 from orders.outbox.delivery import deliver
-from orders.outbox.order_link_emails import IS_NEW
+from orders.outbox.order_link_emails import IS_NEW, LONGEST_HOLD
 from orders.selectors.tracked_orders import guest_address, order_of_guest
 from orders.services.customers import ask_for_link, place_order_as_guest
 from orders.shop.delivery import working_day_after
@@ -123,7 +123,7 @@ def test_it_says_when_an_order_should_arrive_that_is_still_queued(box: Mailbox) 
     tracked = order_of_guest(order_id=placed.order_id)
     assert tracked
     due = working_day_after(tracked.order.placed_at.astimezone(UTC).date(), 2)
-    day = format_skeleton("MMMEd", due, locale="en")
+    day = format_skeleton("MMMEd", due, locale="en_GB")
     number = spoken_number(placed.order_id)
     assert f"Order number: {number}\nShips to:" in text_of(email)
     assert f"Should arrive: {day}\n" in text_of(email)
@@ -160,9 +160,13 @@ def test_it_does_not_say_that_we_have_an_order_which_was_cancelled_meanwhile(box
 def test_it_is_sent_if_the_email_of_the_order_itself_had_to_go_without_the_link(box: Mailbox) -> None:
     order = shop_order(done(*STEPS), process_state="processed")
     StepState.objects.filter(process=order, name="send-confirmation").update(result={"has_link": False})
-    assert len(links(first_email(box, order))) == 1
+    email = first_email(box, order)
+    assert len(links(email)) == 1
+    assert email["Subject"].startswith("Your order at ")  # she has read that it is on its way
+    assert "We have" not in text_of(email)
 
 
+CONFIRMATION = "send-confirmation"
 NOTICE_SENT = (
     done(*STEPS),
     {"send-confirmation": "compensated"},
@@ -186,7 +190,82 @@ def test_it_is_not_sent_once_the_order_has_sent_an_email_with_the_link_itself(
     assert email["Subject"].startswith("Your order at ")
 
 
-@pytest.mark.parametrize("state", ["not_started", "running", "failed", "skipped"])
+UNKNOWN: dict[str, dict[str, Any]] = {
+    "being sent": {"state": "running"},
+    "sent again soon": {"state": "not_started", "outcome": "unknown", "attempt": 1, "failure_count": 1},
+}
+
+
+@pytest.mark.parametrize("step", UNKNOWN.values(), ids=UNKNOWN)
+def test_it_waits_while_the_order_may_be_sending_its_own_email_and_never_follows_it(
+    step: dict[str, Any], box: Mailbox
+) -> None:
+    order = shop_order(done(*STEPS[:-1]) | {CONFIRMATION: step}, process_state="processing")
+    post_first_email(order)
+    assert box.deliver() == []
+    message = OutgoingMessage.objects.get()
+    assert message.state == MessageState.QUEUED
+    assert message.due_at is not None and message.due_at > database_now()
+    assert message.error == "waits until the order’s own email is sent, or fails"
+    StepState.objects.filter(process=order, name=CONFIRMATION).update(
+        state="completed",
+        outcome="done",
+        attempt=1,
+        answered=1,
+        complete_by=None,
+        completed_at=database_now(),
+    )
+    assert look_again(box) == []
+    assert OutgoingMessage.objects.get().state == MessageState.SKIPPED
+
+
+@pytest.mark.parametrize("outcome", ["refused", "unknown"])
+def test_the_link_is_sent_once_the_orders_own_email_has_failed(outcome: str, box: Mailbox) -> None:
+    order = shop_order(done(*STEPS[:-1]) | {CONFIRMATION: {"state": "running"}}, process_state="processing")
+    post_first_email(order)
+    assert box.deliver() == []
+    error = {"code": "smtp_550", "message": "no"}
+    StepState.objects.filter(process=order, name=CONFIRMATION).update(
+        state="failed", outcome=outcome, attempt=1, answered=1, complete_by=None, error=error
+    )
+    OrderProcess.objects.update(process_state="error", locked_by=None)
+    (email,) = look_again(box)
+    assert len(links(email)) == 1
+    is_known = outcome == "refused"
+    # What may have arrived says that the order is on its way.
+    assert email["Subject"].startswith("We have your order (" if is_known else "Your order at ")
+
+
+def test_the_link_is_sent_if_it_stays_unknown_whether_the_orders_own_email_was_sent(box: Mailbox) -> None:
+    order = shop_order(done(*STEPS[:-1]) | {CONFIRMATION: {"state": "running"}}, process_state="processing")
+    post_first_email(order)
+    OutgoingMessage.objects.update(created_at=database_now() - LONGEST_HOLD)
+    (email,) = box.deliver()
+    assert len(links(email)) == 1
+    assert email["Subject"].startswith("Your order at ")
+
+
+def test_it_waits_while_the_cancellation_is_being_told(box: Mailbox) -> None:
+    steps = {CONFIRMATION: {"state": "compensating", "outcome": "none"}}
+    order = shop_order(steps, goal="compensate", process_state="processing")
+    post_first_email(order)
+    assert box.deliver() == []
+    assert OutgoingMessage.objects.get().state == MessageState.QUEUED
+
+
+def test_a_link_that_is_asked_for_waits_for_no_other_email(box: Mailbox) -> None:
+    order = shop_order(done(*STEPS[:-1]) | {CONFIRMATION: {"state": "running"}}, process_state="processing")
+    ask_for_link(order_id=order.order_id, email=EMAIL, language="en")
+    assert len(links(*box.deliver())) == 1
+
+
+def look_again(box: Mailbox) -> list[EmailMessage]:
+    """What the outbox sends once a message's wait is over."""
+    OutgoingMessage.objects.filter(state=MessageState.QUEUED).update(due_at=database_now())
+    return box.deliver()
+
+
+@pytest.mark.parametrize("state", ["not_started", "failed", "skipped"])
 def test_it_is_sent_while_no_other_email_has_had_the_link(state: str, box: Mailbox) -> None:
     steps = done(*STEPS[:-1]) | {STEPS[-1]: state}
     email = first_email(box, shop_order(steps, process_state="processing"))

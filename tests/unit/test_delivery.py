@@ -101,7 +101,7 @@ def test_an_arrival_is_expected_until_its_last_day_has_passed(now: datetime, is_
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", "Tue, Dec 1 – Thu, Dec 3"),
+        ("en", "Tue 1 Dec – Thu 3 Dec"),
         ("hu", "december 1., kedd – december 3., csütörtök"),
         ("ko", "12월 1일 (화) ~ 3일 (목)"),
         ("zh_Hans", "12月1日周二至3日周四"),
@@ -112,7 +112,7 @@ def test_the_days_are_written_as_is_usual_in_the_language(language: str, words: 
     assert delivery_words.arrives(days, locale=Locale.parse(language)).replace("\u2009", " ") == words
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "Tue, Dec 1"), ("hu", "december 1., kedd")])
+@pytest.mark.parametrize(("language", "words"), [("en", "Tue 1 Dec"), ("hu", "december 1., kedd")])
 def test_one_day_is_written_once(language: str, words: str) -> None:
     days = Arrival(date(2026, 12, 1), date(2026, 12, 1))
     assert delivery_words.arrives(days, locale=Locale(language)) == words

@@ -34,7 +34,7 @@ def test_the_numbers_of_prints_in_words(numbers: tuple[int, ...], words: str) ->
     [
         ("hu", "Sorszám: 12 (100 példányból)", "Sorszám: 12 és 13 (100 példányból)"),
         ("ko", "총 100장 중 12번", "총 100장 중 12 및 13번"),
-        ("zh-hans", "编号 12（共 100 张）", "编号 12和13（共 100 张）"),  # noqa: RUF001 - as the Chinese write them
+        ("zh-hans", "编号 12（共 100 张）", "编号 12 和 13（共 100 张）"),  # noqa: RUF001 - as the Chinese write them
     ],
 )
 def test_the_numbers_of_prints_in_other_languages(language: str, single: str, pair: str) -> None:

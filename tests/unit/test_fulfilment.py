@@ -54,14 +54,12 @@ def test_each_agent_receives_only_the_data_it_needs() -> None:
     }
 
 
-def test_a_gift_note_goes_to_the_carrier_alone() -> None:
+def test_a_gift_note_goes_to_the_carrier_and_into_the_confirmation_alone() -> None:
     order = {**ORDER, "gift_note": "For Éva"}
     changed = [step.name for step in workflow().steps if step.data(order) != step.data(ORDER)]
-    assert changed == ["create-shipment"]
-    assert step("create-shipment").data(order) == {
-        **step("create-shipment").data(ORDER),
-        "gift_note": "For Éva",
-    }
+    assert changed == ["create-shipment", "send-confirmation"]
+    for name in changed:
+        assert step(name).data(order) == {**step(name).data(ORDER), "gift_note": "For Éva"}
 
 
 def test_the_data_of_each_step_can_be_stored_and_edited() -> None:

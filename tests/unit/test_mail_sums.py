@@ -48,7 +48,7 @@ def test_the_confirmation_says_when_the_parcel_should_arrive_from_when_it_was_se
     mail = as_received(
         compose_confirmation(request(results=sent, **SUMMED), sender=SENDER, enclosures=friday)
     )
-    assert "Should arrive: Wed, Dec 2 – Mon, Dec 7" in text_of(mail).replace("\u2009", " ")
+    assert "Should arrive: Wed 2 Dec – Mon 7 Dec" in text_of(mail).replace("\u2009", " ")
     for results, data, enclosures in (
         ({}, SUMMED, friday),
         (sent, {}, friday),

@@ -109,6 +109,14 @@ def test_the_notice_of_an_order_that_was_handed_over_says_so_without_the_number_
     assert "trk_1" not in text
 
 
+def test_the_confirmation_repeats_the_gift_note_where_there_is_one() -> None:
+    without = as_received(compose_confirmation(request(), sender=SENDER))
+    assert "Gift note" not in text_of(without) + html_of(without)
+    mail = as_received(compose_confirmation(request(gift_note="For Éva <3\nAda"), sender=SENDER))
+    assert "Poland\nGift note for the parcel: For Éva <3 Ada\n" in text_of(mail)
+    assert "Gift note for the parcel" in html_of(mail) and "For Éva &lt;3 Ada" in html_of(mail)
+
+
 @pytest.mark.parametrize("compose", [compose_confirmation, compose_cancellation])
 def test_both_emails_call_each_line_what_the_pages_call_it(compose: Any) -> None:
     names = {"tidal-lines": LineName(title="Tidal Lines", details="30 × 40 cm · Open edition")}

@@ -7,6 +7,8 @@ import pytest
 from babel import Locale
 from django.utils import translation
 
+from orders.fields.locales import reader_locale
+from orders.fields.money import Money
 from orders.templatetags.pages import deadline, moment
 from orders.wording import clock_times, units
 
@@ -26,12 +28,12 @@ ENGLISH = Locale("en")
         (119, "1 minute ago"),
         (5_400, "1 hour ago"),
         (86_399, "23 hours ago"),
-        (86_400, "Nov 26"),
-        (93_600, "Nov 26"),
-        (400 * 86_400, "Oct 23, 2025"),
+        (86_400, "26 Nov"),
+        (93_600, "26 Nov"),
+        (400 * 86_400, "23 Oct 2025"),
         (-119, "in 1 minute"),
-        (-90_000, "Nov 28"),
-        (-60 * 86_400, "Jan 26, 2027"),
+        (-90_000, "28 Nov"),
+        (-60 * 86_400, "26 Jan 2027"),
     ],
 )
 def test_a_moment_is_an_age_for_a_day_and_then_a_date(seconds: float, text: str) -> None:
@@ -45,7 +47,7 @@ def test_a_moment_is_an_age_for_a_day_and_then_a_date(seconds: float, text: str)
 def test_ages_and_dates_are_in_the_readers_language() -> None:
     assert units.age(timedelta(seconds=-119), locale=Locale("hu")) == "1 perccel ezelőtt"
     assert units.day(NOW, today=NOW.date(), locale=Locale("ko")) == "11월 27일"
-    assert units.day(NOW, today=NOW.date().replace(year=2027), locale=ENGLISH) == "Nov 27, 2026"
+    assert units.day(NOW, today=NOW.date().replace(year=2027), locale=ENGLISH) == "27 Nov 2026"
 
 
 def spaced(text: str) -> str:
@@ -56,7 +58,8 @@ def spaced(text: str) -> str:
 @pytest.mark.parametrize(
     ("language", "minute", "second"),
     [
-        ("en", "Nov 27, 2026, 2:05 PM UTC", "Nov 27, 2026, 2:05:09 PM"),
+        ("en", "27 Nov 2026, 14:05 UTC", "27 Nov 2026, 14:05:09"),
+        ("en_US", "Nov 27, 2026, 2:05 PM UTC", "Nov 27, 2026, 2:05:09 PM"),
         ("hu", "2026. nov. 27., 14:05 UTC", "2026. nov. 27. 14:05:09"),
         ("ko", "2026. 11. 27., 14:05 UTC", "2026. 11. 27. 14시 5분 9초"),
         ("zh_Hans", "2026年11月27日, 14:05 UTC", "2026年11月27日 14:05:09"),
@@ -71,11 +74,17 @@ def test_the_time_of_day_is_written_as_people_write_it(language: str, minute: st
         assert f'title="{second} UTC"' in spaced(moment(at, NOW))
 
 
+def test_only_dates_and_times_are_written_as_in_britain() -> None:
+    with translation.override("en"):
+        assert units.money(Money(amount=123_450, currency="USD"), locale=reader_locale()) == "$1,234.50"
+        assert reader_locale().first_week_day == Locale("en").first_week_day
+
+
 @pytest.mark.parametrize(
     ("away", "text"),
     [
-        (timedelta(minutes=30), "Nov 27, 2026, 12:30 PM UTC (in 30 minutes)"),
-        (timedelta(days=2), "Nov 29, 2026, 12:00 PM UTC"),
+        (timedelta(minutes=30), "27 Nov 2026, 12:30 UTC (in 30 minutes)"),
+        (timedelta(days=2), "29 Nov 2026, 12:00 UTC"),
     ],
 )
 def test_a_deadline_is_a_date_and_a_time_and_within_a_day_how_far_away_it_is(

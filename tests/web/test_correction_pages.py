@@ -6,12 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from babel import Locale
 from django.conf import settings
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from orders.models import Event, Order, OrderLine, OrderProcess
+from orders.selectors.refusals import names_in_refusal
+from orders.selectors.tracked_orders import order_of_guest
 from orders.shop.demo.catalogue import load_catalogue
 from orders.shop.demo.delivery import load_delivery
+from orders.wording.customers.progress import progress
 from tests.services.edited_orders import DATA, GOUDA, a_placed_order
 from tests.services.test_corrections import FEWER, not_served, sold_out, unanswered, waits
 from tests.support.factories import ahead, step_of
@@ -76,6 +82,27 @@ def test_an_address_that_is_not_served_is_said_with_its_country(client: Client) 
     text = page(client, order)
     assert "We can’t send your order to this address. Our carrier doesn’t deliver to Iceland." in text
     assert "Give another address" in text
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "detail", "looks_up"),
+    [
+        ("reserve-stock", "sold_out", LEFT, True),
+        ("create-shipment", "address_not_served", {"country": "IS"}, False),
+    ],
+)
+def test_the_names_of_lines_are_only_looked_up_for_sentences_that_name_them(
+    step: str, code: str, detail: dict[str, Any], looks_up: bool
+) -> None:
+    order = a_placed_order({step: waits(code, detail=detail)}, not_before=ahead(60))
+    tracked = order_of_guest(order_id=order.pk)
+    assert tracked
+    with CaptureQueriesContext(connection) as statements:
+        names_in_refusal(tracked.order)
+    assert len(statements) == looks_up
+    with CaptureQueriesContext(connection) as statements:
+        assert progress(tracked, now=tracked.seen_at, locale=Locale("en"), usual=None).sentences
+    assert len(statements) == 0, "wording asks no database"
 
 
 def test_a_silent_bank_is_said_and_another_card_is_offered(client: Client) -> None:

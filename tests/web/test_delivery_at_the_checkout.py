@@ -88,7 +88,7 @@ def test_the_part_that_follows_the_country_says_all_of_it(client: Client) -> Non
     part = client.get("/checkout/sum/", {"country": "GB"})
     assert words(part).strip() == (
         "Prints €78.00 Delivery to the United Kingdom €9.90 To pay €87.90 Includes 20% VAT €14.65 "
-        "Should arrive Tue, Dec 1 – Thu, Dec 3"
+        "Should arrive Tue 1 Dec – Thu 3 Dec"
     )
     assert hidden(part) == {"seen_total": str(DELIVERED)}
     assert 'data-button="Place order for €87.90"' in part.content.decode()

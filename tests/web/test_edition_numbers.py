@@ -105,7 +105,7 @@ def test_an_archived_order_keeps_its_numbers(client: Client) -> None:
         ("en", "Atlas · 60 × 80 cm · Signed and numbered Nos. 12 and 13 of 100"),
         ("hu", "Atlas · 60 × 80 cm · Szignált és számozott Sorszám: 12 és 13 (100 példányból)"),
         ("ko", "Atlas · 60 × 80 cm · 서명 · 넘버링 에디션 총 100장 중 12 및 13번"),
-        ("zh-hans", "Atlas · 60 × 80 cm · 签名编号版 编号 12和13"),
+        ("zh-hans", "Atlas · 60 × 80 cm · 签名编号版 编号 12 和 13"),
     ],
 )
 def test_the_receipt_has_the_numbers(client: Client, language: str, words: str) -> None:

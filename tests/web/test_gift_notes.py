@@ -33,12 +33,14 @@ def note_field(page: str) -> str:
     return match[1]
 
 
-def test_the_note_goes_with_the_order_and_to_the_carrier_alone(client: Client) -> None:
+def test_the_note_goes_with_the_order_to_the_carrier_and_into_the_confirmation_alone(client: Client) -> None:
     order = placed(client, gift_note=NOTE)
     assert order.data["gift_note"] == NOTE
     requests = dict(StepState.objects.filter(process=order.pk).values_list("name", "request"))
     assert requests["create-shipment"]["gift_note"] == NOTE
-    assert [name for name, request in requests.items() if "gift_note" in request] == ["create-shipment"]
+    with_note = {name for name, request in requests.items() if "gift_note" in request}
+    assert with_note == {"create-shipment", "send-confirmation"}
+    assert requests["send-confirmation"]["gift_note"] == NOTE
 
 
 def test_an_order_without_a_note_is_what_it_was_before_there_were_notes(client: Client) -> None:
@@ -100,7 +102,7 @@ def test_the_orders_page_shows_it(client: Client) -> None:
     assert "Gift note" not in client.get(page).content.decode()
     Order.objects.update(data={**Order.objects.get().data, "gift_note": NOTE})
     text = client.get(page).content.decode()
-    assert "Gift note" in text and "Happy birthday, Éva! 🎂 &lt;3" in text
+    assert "<dt>Gift note for the parcel</dt>" in text and "Happy birthday, Éva! 🎂 &lt;3" in text
 
 
 def test_the_console_shows_it(desk: Desk) -> None:

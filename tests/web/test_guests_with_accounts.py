@@ -53,12 +53,26 @@ def test_whoever_has_the_link_alone_reads_that_the_order_is_in_the_account_and_n
             answer = visitor.get(f"{guest_page(order)}{part}")
             text = answer.content.decode()
             assert answer.status_code == 403
-            assert "This order is in your account now" in text and spoken_number(order.order_id) in text
+            assert "This order is in an account" in text and spoken_number(order.order_id) in text
             assert not [detail for detail in ("Tidal Lines", EMAIL, "78.00", "London") if detail in text]
         assert visitor.post(f"{guest_page(order)}cancel/").status_code == 403
     sign_in = f'href="/account/sign-in/?next=%2Forders%2F{order.order_id}%2F"'
     assert sign_in in Client().get(guest_page(order)).content.decode()
     assert sign_in not in eve.get(guest_page(order)).content.decode()
+
+
+def test_who_has_always_had_the_account_is_not_told_that_she_made_it_later() -> None:
+    """As with an order that was placed while signed in, or by a REST client: its emails have the same link."""
+    ada, browser = customer("ada")
+    order = shop_order(customer=ada, email="somebody.else@example.com")
+    text = " ".join(Client().get(guest_page(order)).content.decode().split())
+    number = spoken_number(order.order_id)
+    assert (
+        f"Order {number} belongs to the account that it was placed with, or that was made with its email address"
+        " later. Sign in to that account to see the order."
+    ) in text
+    assert "You made" not in text
+    assert browser.get(guest_page(order))["Location"] == f"/orders/{order.order_id}/"
 
 
 def test_nothing_of_others_is_taken_over(client: Client) -> None:

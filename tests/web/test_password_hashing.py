@@ -124,7 +124,7 @@ def test_a_flood_of_sign_ins_is_refused_while_everybody_else_is_served(
     with busy(narrow):
         refused = sign_in(client)
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
-        assert "Your password has not been checked yet" in refused.content.decode()
+        assert "Your password hasn’t been checked yet" in refused.content.decode()
         assert client.get("/").status_code == 200
         assert client.get(SIGN_IN).status_code == 200
     assert not AccessAttempt.objects.exists()  # nothing was guessed
@@ -135,7 +135,7 @@ def test_a_password_that_has_waited_too_long_for_its_turn_is_not_checked(ada: Us
     form = {"username": EMAIL, "password": PASSWORD}
     refused = client.post(SIGN_IN, form, **{"asgi.scope": {BUSY: True}})  # type: ignore[arg-type]
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
-    assert "Your password has not been checked yet" in refused.content.decode()
+    assert "Your password hasn’t been checked yet" in refused.content.decode()
     assert sign_in(client).status_code == 302
 
 

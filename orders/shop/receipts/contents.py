@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from orders.business import LineName, SumRow
 from orders.business.words import Charge
+from orders.fields.locales import locale_of_dates
 from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerLine, CustomerOrder
 from orders.selectors.tracked_orders import TrackedOrder
@@ -207,5 +208,5 @@ def _words() -> SheetWords:
 
 
 def _date(at: datetime, locale: Locale) -> str:
-    text: str = format_date(at.astimezone(UTC), "long", locale=locale)
+    text: str = format_date(at.astimezone(UTC), "long", locale=locale_of_dates(locale))
     return text

@@ -23,6 +23,7 @@ from orders.business.intake_pause import is_paused
 from orders.business.placing import IntakePausedError, KeyReusedError
 from orders.fields import countries
 from orders.fields.locales import reader_locale
+from orders.fields.prose import close_up
 from orders.order_page.addresses import order_url
 from orders.selectors import accounts as account_selectors
 from orders.selectors import orders as order_selectors
@@ -62,7 +63,7 @@ def check_out(request: HttpRequest) -> HttpResponse:
         messages.warning(request, _("Something in your cart is no longer for sale. Remove it to continue."))
         return redirect("shop:cart")
     if content.has_short:
-        messages.warning(request, " ".join(content.shortages))
+        messages.warning(request, close_up(" ".join(content.shortages)))
         return redirect("shop:cart")
     return _show(request, content, CheckoutForm(initial=_initial(request) | {"payment_method": "card_ok"}))
 
@@ -119,7 +120,7 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
     if content.has_gone:
         form.add_error(None, _("Something in your cart is no longer for sale. Remove it to continue."))
     elif content.has_short:
-        form.add_error(None, " ".join([*content.shortages, _("Change your cart to continue.")]))
+        form.add_error(None, close_up(" ".join([*content.shortages, _("Change your cart to continue.")])))
     elif unseen := _unseen(content, form):
         form.add_error(None, unseen)
     client = order_selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from orders.fields.prose import close_up
 from orders.order_page.visits import Visit, of_an_order
 from orders.shop.storefront import cart
 from orders.shop.storefront.cart import Addition, CartLine
@@ -21,7 +22,7 @@ def order_again(request: HttpRequest, visit: Visit) -> HttpResponse:
     quantities = {line.sku: line.quantity for line in visit.tracked.order.lines}
     addition = cart.add_all(request, quantities)
     if incomplete := _incomplete(addition):
-        messages.warning(request, " ".join(incomplete))
+        messages.warning(request, close_up(" ".join(incomplete)))
     else:
         messages.success(request, _("Everything from this order is in your cart."))
     return redirect("shop:cart")

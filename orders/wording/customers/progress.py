@@ -4,7 +4,7 @@ The words follow from what is stored: an order on its second attempt is being re
 customer says so, and a late order is called late.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -12,6 +12,7 @@ from babel import Locale
 from django.utils.translation import gettext_lazy
 
 from orders.business.editing import customer_words
+from orders.business.lines import LineName
 from orders.business.words import (
     GENERAL_OUTAGE,
     GENERAL_REASONS,
@@ -25,12 +26,12 @@ from orders.business.words import (
 )
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder
+from orders.selectors.refusals import NO_NAMES, declined_step
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
 from orders.wording.customers.charges import charge_of, charge_words, is_returned, present_charge
 from orders.wording.customers.refusals import (
-    declined_step,
     refusal_sentences,
     unresolved_reason,
     with_refusal,
@@ -95,12 +96,20 @@ class Progress:
         return self.stages[0].at
 
 
-def progress(tracked: TrackedOrder, *, now: datetime, locale: Locale, usual: float | None) -> Progress:
-    """What to say about an order. `usual` is how many seconds such an order usually takes, if that is known."""
+def progress(
+    tracked: TrackedOrder,
+    *,
+    now: datetime,
+    locale: Locale,
+    usual: float | None,
+    names: Mapping[str, LineName] = NO_NAMES,
+) -> Progress:
+    """What to say about an order. `usual` is how many seconds such an order usually takes, if that is known. `names`
+    are those of its lines (`names_in_refusal`), by their codes; a line without a name is called by its title."""
     order, occurrences = tracked.order, tracked.occurrences
     situation = situation_of(order, occurrences)
     words = with_refusal(words_for(situation, order), order, situation)
-    sentences = _sentences(tracked, situation, locale)
+    sentences = _sentences(tracked, situation, locale, names)
     late_at = None if situation in QUIET_WHEN_LATE else _late_at(tracked)
     is_late = late_at is not None and now > late_at
     usual_until = _begun(tracked) + timedelta(seconds=usual or 0)
@@ -154,7 +163,9 @@ def _begun(tracked: TrackedOrder) -> datetime:
     return max([tracked.order.placed_at, *changes])
 
 
-def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> list[str]:
+def _sentences(
+    tracked: TrackedOrder, situation: Situation, locale: Locale, names: Mapping[str, LineName]
+) -> list[str]:
     order, occurrences = tracked.order, tracked.occurrences
     own = customer_words(order.workflow)
     sentence = with_refusal(words_for(situation, order), order, situation).sentence
@@ -174,7 +185,7 @@ def _sentences(tracked: TrackedOrder, situation: Situation, locale: Locale) -> l
         case Situation.STOPPED:
             after = present_charge(order, locale=locale)
         case Situation.DECLINED:
-            before, sentence = refusal_sentences(order, occurrences, sentence), None
+            before, sentence = refusal_sentences(order, occurrences, sentence, names=names), None
             if charge_of(order) is not Charge.NOTHING:  # of which the words for the refusal tell
                 after = present_charge(order, locale=locale)
         case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:

@@ -4,18 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orders.business.editing import customer_words
-from orders.business.kinds import OrderKind
+from orders.business.lines import LineName
 from orders.business.refusals import RefusalWords
-from orders.business.registry import find_kind
 from orders.business.words import DECLINED_AGAIN, Situation, SituationWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors import order_waits
 from orders.selectors.customer_order import CustomerLine, CustomerOrder, CustomerStep
+from orders.selectors.refusals import NO_WORDS, declined_step, is_declined, words_of_refusal
 from orders.selectors.tracked_orders import Occurrences
-from orders.vocabulary import EventKind, StepStatus
+from orders.vocabulary import EventKind
 from orders.wording.customers.saying import say
-
-NONE = RefusalWords()
 
 
 def with_refusal(words: SituationWords, order: CustomerOrder, situation: Situation) -> SituationWords:
@@ -34,32 +32,38 @@ def refusal_words(order: CustomerOrder, situation: Situation) -> RefusalWords:
     """What the kind says of the step that waits for its customer, or that she may have resubmitted; nothing if there is
     no such step, or the kind says nothing of it."""
     step = resolvable_step(order, situation)
-    return NONE if step is None else words_of_step(order, step)
+    return NO_WORDS if step is None else words_of_step(order, step)
 
 
 def words_of_step(order: CustomerOrder, step: CustomerStep) -> RefusalWords:
     """What the kind says of a step that waits for its customer, or that she may have tried again."""
-    own = customer_words(order.workflow)
-    return (
-        _words_for(order, step) if is_declined(step) else own.unanswered.get(declared_name(step.name), NONE)
-    )
+    if is_declined(step):
+        return words_of_refusal(order, step)
+    return customer_words(order.workflow).unanswered.get(declared_name(step.name), NO_WORDS)
 
 
-def refusal_sentences(order: CustomerOrder, occurrences: Occurrences, sentence: Words | None) -> list[str]:
-    """What is said of the step that was declined; `sentence` if the kind has no words for it."""
+def refusal_sentences(
+    order: CustomerOrder,
+    occurrences: Occurrences,
+    sentence: Words | None,
+    *,
+    names: Mapping[str, LineName],
+) -> list[str]:
+    """What is said of the step that was declined, in which the order's lines have these names; `sentence` if the kind
+    has no words for it."""
     step = declined_step(order)
     if step is None:
         return [say(sentence, order)] if sentence else []
-    return [*explained(order, step), *declined_sentences(order, occurrences, sentence, step)]
+    return [*explained(order, step, names), *declined_sentences(order, occurrences, sentence, step)]
 
 
 def declined_sentences(
     order: CustomerOrder, occurrences: Occurrences, sentence: Words | None, step: CustomerStep
 ) -> list[str]:
     """What its customer can do about a step that was declined; `sentence` if the kind has no words for it."""
-    own = _words_for(order, step)
+    own = words_of_refusal(order, step)
     if any((kind, step.name) in occurrences for kind in (EventKind.PAID_AGAIN, EventKind.CORRECTED)):
-        general = customer_words(order.workflow).declined_again if own is NONE else DECLINED_AGAIN
+        general = customer_words(order.workflow).declined_again if own is NO_WORDS else DECLINED_AGAIN
         sentence = general if own.again is None else own.again
     if own.nothing_left is not None and has_nothing_left(order):
         sentence = own.nothing_left
@@ -69,21 +73,19 @@ def declined_sentences(
 def unresolved_reason(order: CustomerOrder) -> Words | None:
     """Why an order was cancelled whose customer did not resolve what was declined; None if the kind has no words."""
     step = declined_step(order)
-    return None if step is None else _words_for(order, step).reason
+    return None if step is None else words_of_refusal(order, step).reason
 
 
 def left_of_lines(order: CustomerOrder) -> Mapping[str, int]:
     """How many are left of the products of which an order that waits for its customer needs more, by their codes."""
     step = declined_step(order)
-    count_left = _words_for(order, step).count_left if step else None
+    count_left = words_of_refusal(order, step).count_left if step else None
     detail = (step.error or {}).get("detail") if step else None
     return count_left(detail) if count_left and detail else {}
 
 
-def named_lines(order: CustomerOrder) -> Sequence[CustomerLine]:
-    """The lines of an order, each called what its customer reads elsewhere, in the active language. May look it up."""
-    kind = find_kind(order.workflow) or OrderKind
-    names = kind.line_names([line.sku for line in order.lines])
+def named_lines(order: CustomerOrder, names: Mapping[str, LineName]) -> Sequence[CustomerLine]:
+    """The lines of an order, each called what its customer reads elsewhere, or else by its own title."""
     return [replace(line, title=names[line.sku].whole) if line.sku in names else line for line in order.lines]
 
 
@@ -101,24 +103,9 @@ def resolvable_step(order: CustomerOrder, situation: Situation) -> CustomerStep 
     return declined_step(order) if situation is Situation.DECLINED else None
 
 
-def declined_step(order: CustomerOrder) -> CustomerStep | None:
-    """The step that was declined, and waits for the customer to change something."""
-    return next((step for step in order.steps if is_declined(step)), None)
-
-
-def is_declined(step: CustomerStep) -> bool:
-    """Whether a step waits for the customer."""
-    return step.state == StepStatus.FAILED and order_waits.is_declined(step.error)
-
-
-def _words_for(order: CustomerOrder, step: CustomerStep) -> RefusalWords:
-    refusals = customer_words(order.workflow).refusals
-    code = (step.error or {}).get("code", "")
-    return refusals.get(code) or refusals.get(declared_name(step.name)) or NONE
-
-
-def explained(order: CustomerOrder, step: CustomerStep) -> list[str]:
-    own, detail = _words_for(order, step), (step.error or {}).get("detail")
+def explained(order: CustomerOrder, step: CustomerStep, names: Mapping[str, LineName]) -> list[str]:
+    """What the service said of its refusal, as sentences in which the order's lines have these names."""
+    own, detail = words_of_refusal(order, step), (step.error or {}).get("detail")
     if own.explain is None or not detail:
         return []
-    return [str(words) for words in own.explain(detail, named_lines(order))]
+    return [str(words) for words in own.explain(detail, named_lines(order, names))]

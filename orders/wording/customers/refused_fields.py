@@ -1,16 +1,17 @@
 """What is said above the form for a field: what was refused, so that its customer is asked for it again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from orders.business.fields import Field, FieldType
+from orders.business.lines import LineName
 from orders.business.words import Situation
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from orders.selectors.refusals import is_declined
 from orders.selectors.tracked_orders import Occurrences
 from orders.wording.customers.refusals import (
     declined_sentences,
     explained,
-    is_declined,
     left_of_lines,
     words_of_step,
 )
@@ -26,9 +27,11 @@ class Refusal(NamedTuple):
     icon: str
 
 
-def refusal_of(order: CustomerOrder, occurrences: Occurrences, field: Field) -> Refusal | None:
-    """Why the customer is asked for a field; None if nothing waits for it any more. Of lines, the form says at each how
-    many are left."""
+def refusal_of(
+    order: CustomerOrder, occurrences: Occurrences, field: Field, *, names: Mapping[str, LineName]
+) -> Refusal | None:
+    """Why the customer is asked for a field, in words that call the order's lines by these names; None if nothing waits
+    for it any more. Of lines, the form says at each how many are left."""
     step = _step_of(order, field)
     if step is None:
         return None
@@ -37,7 +40,7 @@ def refusal_of(order: CustomerOrder, occurrences: Occurrences, field: Field) -> 
     sentence = general.sentence if own.sentence is None else own.sentence
     if is_declined(step):
         is_said_below = field.type is FieldType.LINES and bool(left_of_lines(order))
-        before = [] if is_said_below else explained(order, step)
+        before = [] if is_said_below else explained(order, step, names)
         sentences = [*before, *declined_sentences(order, occurrences, sentence, step)]
     else:
         sentences = [say(sentence, order)] if sentence else []

@@ -7,9 +7,10 @@ from orders.business.editing import customer_words, is_point_of_no_return
 from orders.business.words import GENERAL_SITUATIONS, Situation, SituationWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from orders.selectors.refusals import declined_step
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus, WaitingFor
-from orders.wording.customers.refusals import declined_step, with_refusal
+from orders.wording.customers.refusals import with_refusal
 from orders.wording.customers.saying import say
 
 TONES: Mapping[Situation, str] = {

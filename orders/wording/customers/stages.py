@@ -15,9 +15,9 @@ from orders.business.editing import customer_words, newest_steps
 from orders.business.words import StageWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from orders.selectors.refusals import is_declined
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import ProcessState, StepStatus
-from orders.wording.customers.refusals import is_declined
 from orders.wording.customers.saying import say
 from orders.wording.customers.situations import FINISHED, is_held, retried_steps
 from orders.wording.customers.times import done_at

@@ -41,7 +41,7 @@ MEANS_NOTHING = frozenset(
         "Anyone who has this link can see your order, so please keep it to yourself.",
         "Anyone who has this email can see your order, so please keep it to yourself.",
         "Keep the link to this page, and keep it to yourself: anyone who has it can see your order.",
-        "If you did not order from us, you can ignore this email.",
+        "If you didn’t order from us, you can ignore this email.",
         "Questions? Reply to this email, and a person will answer.",
         "Would you rather talk to a person? Reply to this email, or write to {address}.",
         'Would you rather talk to a person? <a href="mailto:%(help_email)s?subject=%(subject)s">Email '
@@ -64,7 +64,7 @@ MEANS_NOTHING = frozenset(
         "Placed",
         "Promised by",
         "Email",
-        "Gift note",
+        "Gift note for the parcel",
         "Ships to",
         "Tracking number",
         "Go to your order",

@@ -36,7 +36,8 @@ def _words(body: str) -> Iterator[Words]:
             elif line.startswith("  "):  # a line of the order, or the rest of an address
                 continue
             elif re.match(
-                r"(Order number|Ships to|Tracking number|Should arrive|Receipt|Delivery|Email)$", label
+                r"(Order number|Ships to|Tracking number|Should arrive|Receipt|Delivery|Email|Gift note .+)$",
+                label,
             ):
                 yield Words(text=label, where="mail label")
             else:
