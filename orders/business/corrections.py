@@ -1,7 +1,8 @@
 """What the customer of an order may correct of it now, and how her history says it. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
 
 from orders.business import registry
 from orders.business.editing import customer_editable, customer_resubmits
@@ -34,6 +35,15 @@ class StepFacts(Protocol):
     @property
     def error(self) -> Mapping[str, Any] | None:
         """What it failed with."""
+
+
+class Correctable(NamedTuple):
+    """A step whose failure the customer can resolve, and the fields of the order that she may change for it."""
+
+    step: str
+    error: Mapping[str, Any]
+    fields: Sequence[str]
+    until: datetime | None
 
 
 def open_steps(

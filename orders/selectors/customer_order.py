@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.business import registry
-from orders.business.corrections import open_steps
+from orders.business.corrections import Correctable, open_steps
 from orders.business.profiles import read_submitted
 from orders.engine.intakes import public_reason
 from orders.fields.money import Money
@@ -53,15 +53,6 @@ class CustomerStep:
     is_backward: bool = False
     outcome: str = Outcome.NONE.value
     result: object = None
-
-
-class Correctable(NamedTuple):
-    """A step whose failure the customer can resolve, and the fields of the order that she may change for it."""
-
-    step: str
-    error: Mapping[str, Any]
-    fields: Sequence[str]
-    until: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,11 +118,10 @@ class CustomerOrder:
     @cached_property
     def correctable(self) -> Sequence[Correctable]:
         """What its customer can correct now."""
-        fields = self.open_steps
+        steps = [step for step in self.steps if step.name in self.open_steps]
         return [
-            Correctable(step.name, step.error or {}, sorted(fields[step.name]), step.not_before)
-            for step in self.steps
-            if step.name in fields
+            Correctable(step.name, step.error or {}, sorted(self.open_steps[step.name]), step.not_before)
+            for step in steps
         ]
 
     @property

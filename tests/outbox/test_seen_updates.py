@@ -214,13 +214,13 @@ def test_a_page_and_the_reader_that_find_the_same_at_once_post_it_once_without_a
     post_updates()  # the reader begins
     order = make()
     acts = {"reader": post_updates, "page": lambda: sees(order)}
-    one, other = new_session(), new_session()
-    one.begin()
-    assert one.do(lambda: errors_of(acts[first])) == []
-    late = other.start(lambda: errors_of(acts[second]))
-    other.await_wait()
-    one.commit()
-    assert late.result(timeout=60) == []
+    earlier, later = new_session(), new_session()
+    earlier.begin()
+    assert earlier.do(lambda: errors_of(acts[first])) == []
+    waiting = later.start(lambda: errors_of(acts[second]))
+    later.await_wait()
+    earlier.commit()
+    assert waiting.result(timeout=60) == []
     (message,) = OutgoingMessage.objects.all()
     outcome = (message.state, message.arguments.get("is_reminder", False))
     assert outcome == (("queued", True) if make is a_declined_order else ("skipped", False))
