@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from django.utils import timezone
 
@@ -282,6 +282,14 @@ def test_whoever_may_change_terms_deletes_them_and_reads_before_and_after_what_t
     assert not DeliveryTerms.objects.filter(pk=terms.pk).exists()
     assert warnings(owner.get("/admin/shop/deliveryterms/").content.decode()) == warned
     assert AuditEntry.objects.get().result == "deleted"
+
+
+def test_the_level_admin_may_do_with_terms_what_it_may_do_with_products() -> None:
+    """After `migrate` alone."""
+    group = Group.objects.get(name="admin")
+    codes = group.permissions.filter(content_type__app_label="shop").values_list("codename", flat=True)
+    acts = ("add", "change", "view")
+    assert sorted(codes) == [f"{act}_{table}" for act in acts for table in ("deliveryterms", "product")]
 
 
 @pytest.mark.parametrize("level", ["viewer", "operator"])
