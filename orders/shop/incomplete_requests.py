@@ -39,8 +39,8 @@ def _sku(line: object) -> str:
 
 def _address(ship_to: object) -> dict[str, str]:
     """The parts of an address that can be read. Its country is "" if it has none."""
-    given: Mapping[str, Any] = ship_to if isinstance(ship_to, Mapping) else {}
-    address = {part: _text(given.get(part), LONGEST_PART) for part in PARTS}
+    parts: Mapping[str, Any] = ship_to if isinstance(ship_to, Mapping) else {}
+    address = {part: _text(parts.get(part), LONGEST_PART) for part in PARTS}
     country = address["country"]
     return address | {"country": country.upper() if re.fullmatch("[A-Za-z]{2}", country) else ""}
 

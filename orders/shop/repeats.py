@@ -56,8 +56,8 @@ def _another_country(code: str) -> str:
 def _check_lines(
     detail: Json, changes: Sequence[Json], before: Sequence[Json], after: Sequence[Json]
 ) -> None:
-    left = count_left(detail)
-    for text, where in _too_many(left, changes, after):
+    stock = count_left(detail)
+    for text, where in _too_many(stock, changes, after):
         raise RefusedAgainError(text, where=where, words=STILL_TOO_MANY)
     if after == before:
         text = "lines must be of fewer than the warehouse has refused."
@@ -65,13 +65,13 @@ def _check_lines(
 
 
 def _too_many(
-    left: Mapping[str, int], changes: Sequence[Json], after: Sequence[Json]
+    stock: Mapping[str, int], changes: Sequence[Json], after: Sequence[Json]
 ) -> Iterator[tuple[str, str]]:
     """What is said of each line of which there is not enough, and where it is in the changes."""
     named = {line["sku"]: index for index, line in enumerate(changes)}
     for line in after:
         sku = line["sku"]
-        most: int = left.get(sku, line["quantity"])
+        most: int = stock.get(sku, line["quantity"])
         if line["quantity"] <= most:
             continue
         if sku not in named:

@@ -250,7 +250,7 @@ FREE = "Orders in EUR are now delivered everywhere for nothing: there are no ter
 
 
 @pytest.mark.parametrize(
-    ("others", "deleted", "asked", "warned"),
+    ("others", "country", "question", "after"),
     [
         ([], "DE", ONLY_TERMS, [FREE]),
         ([], "", ONLY_TERMS, [FREE]),
@@ -265,22 +265,22 @@ FREE = "Orders in EUR are now delivered everywhere for nothing: there are no ter
     ],
 )
 def test_whoever_may_change_terms_deletes_them_and_reads_before_and_after_what_that_does(
-    others: list[str], deleted: str, asked: str, warned: list[str]
+    others: list[str], country: str, question: str, after: list[str]
 ) -> None:
     user = person("admin", "ada")
     User.objects.filter(pk=user.pk).update(is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename="change_deliveryterms"))
     owner = signed_in(User.objects.get(pk=user.pk))
     DeliveryTerms.objects.create(**TERMS | {"country": "", "currency": "USD"})
-    for country in others:
-        DeliveryTerms.objects.create(**TERMS | {"country": country})
-    terms = DeliveryTerms.objects.create(**TERMS | {"country": deleted})
+    for other in others:
+        DeliveryTerms.objects.create(**TERMS | {"country": other})
+    terms = DeliveryTerms.objects.create(**TERMS | {"country": country})
     path = f"/admin/shop/deliveryterms/{terms.pk}/"
     assert f'href="{path}delete/"' in owner.get(f"{path}change/").content.decode()
-    assert warnings(owner.get(f"{path}delete/").content.decode()) == [asked]
+    assert warnings(owner.get(f"{path}delete/").content.decode()) == [question]
     assert owner.post(f"{path}delete/", {"post": "yes"}).status_code == 302
     assert not DeliveryTerms.objects.filter(pk=terms.pk).exists()
-    assert warnings(owner.get("/admin/shop/deliveryterms/").content.decode()) == warned
+    assert warnings(owner.get("/admin/shop/deliveryterms/").content.decode()) == after
     assert AuditEntry.objects.get().result == "deleted"
 
 

@@ -74,8 +74,8 @@ def test_a_client_reads_of_all_mistakes_of_an_order_at_once(
 
 
 def test_each_mistake_has_the_sentence_that_it_has_alone(ada: APIClient) -> None:
-    found = of(ada, ORDERS, ship_to={"country": "AQ", "postal_code": ""}, lines=[UNKNOWN])
-    assert found == {
+    errors = of(ada, ORDERS, ship_to={"country": "AQ", "postal_code": ""}, lines=[UNKNOWN])
+    assert errors == {
         "/ship_to/postal_code": BLANK,
         "/ship_to/country": NOWHERE,
         "/lines/0/sku": "Unknown product.",

@@ -31,7 +31,7 @@ def refused_there(country: str = "NL") -> OrderProcess:
 
 
 def sold_out(*lines: tuple[str, int]) -> OrderProcess:
-    detail = {"lines": [{"sku": sku, "left": left} for sku, left in lines]}
+    detail = {"lines": [{"sku": sku, "left": number} for sku, number in lines]}
     return a_placed_order({"reserve-stock": waits("sold_out", detail=detail)}, not_before=ahead(3_600))
 
 

@@ -181,15 +181,15 @@ def test_the_product_page_takes_as_many_as_the_cart(client: Client) -> None:
     assert most() == most(f"?choice={LINES}") == ("40", expected)
 
 
-@pytest.mark.parametrize(("quantity", "left"), [(1, 1), (2, 2), (7, 2), (0, 0)])
-def test_what_has_sold_out_since_can_only_be_lowered(client: Client, quantity: int, left: int) -> None:
+@pytest.mark.parametrize(("quantity", "rest"), [(1, 1), (2, 2), (7, 2), (0, 0)])
+def test_what_has_sold_out_since_can_only_be_lowered(client: Client, quantity: int, rest: int) -> None:
     put_in(client, LARGE, 2)
     save({LARGE: 0})
     answer = client.post("/cart/change/", {"sku": LARGE, "quantity": quantity}, follow=True)
-    assert client.session["cart"].get(LARGE, 0) == left
+    assert client.session["cart"].get(LARGE, 0) == rest
     notice = "“Tidal Lines · 60 × 80 cm · Open edition” has sold out."
-    said = [str(message) for message in answer.context["messages"]]
-    assert said == ([notice] if quantity > left else [])
+    notices = [str(message) for message in answer.context["messages"]]
+    assert notices == ([notice] if quantity > rest else [])
 
 
 def test_a_line_of_which_there_are_too_few_can_still_be_lowered_step_by_step(client: Client) -> None:

@@ -131,12 +131,13 @@ def add(request: HttpRequest, *, sku: str, quantity: int, most: int) -> int | No
 
 @dataclass(frozen=True, kw_only=True)
 class Addition:
-    """What became of products that were to be added. `additions` is how many are in the cart now, `gone` how many are
-    not for sale, and `unplaced` how many have no room in it. `shortages` are sentences about those of which too few are
-    left, or none. Of those in `capped` the cart has as many as can be ordered, which is fewer than were to be added."""
+    """What became of products that were to be added. `additions` is how many are in the cart now, `withdrawals` how
+    many are not for sale, and `unplaced` how many have no room in it. `shortages` are sentences about those of which
+    too few are left, or none. Of those in `capped` the cart has as many as can be ordered, but fewer than were to be
+    added."""
 
     additions: int
-    gone: int
+    withdrawals: int
     unplaced: int
     shortages: Sequence[str]
     capped: Sequence[CartLine]
@@ -159,7 +160,7 @@ def add_all(request: HttpRequest, quantities: Mapping[str, int]) -> Addition:
                 capped.append(additions[-1])
     return Addition(
         additions=len(additions),
-        gone=sum(line.is_gone for line in lines),
+        withdrawals=sum(line.is_gone for line in lines),
         unplaced=sum(line.most > 0 for line in lines) - len(additions),
         shortages=Cart(lines=lines, total=None).shortages,
         capped=capped,

@@ -32,7 +32,7 @@ def _incomplete(addition: Addition) -> Sequence[str]:
     """What is said where not everything is in the cart."""
     sentences = [
         *addition.shortages,
-        *([_gone(addition)] if addition.gone else []),
+        *([_gone(addition)] if addition.withdrawals else []),
         *map(_capped, addition.capped),
         *([_unplaced(addition.unplaced)] if addition.unplaced else []),
     ]
@@ -51,8 +51,8 @@ def _gone(addition: Addition) -> str:
     return ngettext(
         "{count} print of this order is no longer for sale.",
         "{count} prints of this order are no longer for sale.",
-        addition.gone,
-    ).format(count=addition.gone)
+        addition.withdrawals,
+    ).format(count=addition.withdrawals)
 
 
 def _capped(line: CartLine) -> str:
