@@ -52,7 +52,8 @@ def compose(message: OutgoingMessage) -> list[Email] | Delay:
     """The link, if a guest placed the order with this email address and was not sent it a moment ago.
 
     The first one is not sent either if an email of the order's workflow was quicker, which has the link, too, and it
-    waits while that is being sent. If that may have been sent, but not the link, only the link follows it.
+    waits while that is being sent. If that may have been sent, but not the link, only the link follows it. One that is
+    begun after this look, and that the mail server takes sooner, is still followed by the first.
     """
     assert message.order_id is not None
     guest = tracked_orders.guest_address(message.order_id)
