@@ -47,9 +47,8 @@ def numbers_of(result: Mapping[str, Any] | None) -> Mapping[str, EditionNumbers]
 def numbers_in_words(edition: EditionNumbers, *, locale: Locale) -> str:
     """Writes the numbers of some prints: "No. 12 of 100", "Nos. 12 and 14–16 of 100"."""
     words = ngettext("No. {numbers} of {size}", "Nos. {numbers} of {size}", len(edition.numbers))
-    numbers = format_list(_runs(edition.numbers), locale=locale).replace(
-        "和", " 和 "
-    )  # as elsewhere beside numbers
+    # Chinese sets numbers apart from words, which CLDR's lists do not.
+    numbers = format_list(_runs(edition.numbers), locale=locale).replace("和", " 和 ")
     return words.format(numbers=numbers, size=edition.size)
 
 
