@@ -115,7 +115,7 @@ def test_what_was_reversed_stays_on_the_page_with_both_times(client: Client) -> 
         note(order, "step_compensated", name)
     note(order, "compensated")
     page = client.get(guest_page(order)).content.decode()
-    yesterday = re.search(r"Placed (\w+ \d+)", words(page))
+    yesterday = re.search(r"Placed (\d+ \w+)", words(page))
     assert yesterday, "after a day it is a date"
     for title in ("Paid", "Handed to the carrier"):
         assert f"{title} : reversed later {yesterday[1]} reversed later" in words(page)
