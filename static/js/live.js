@@ -46,6 +46,7 @@
     source.addEventListener("behind", () => {
       isBehind = true;
       tellStale();
+      if (stale) status.textContent = stale.dataset.behind;
     });
     source.addEventListener("up-to-date", caughtUp);
     source.addEventListener("progress", (event) => {
