@@ -1,9 +1,9 @@
 """What a page says while the database is unavailable. It is made without the database, the session and the account.
 
 After a form was sent, nobody knows for certain whether it was stored: the connection may have been lost in the middle
-of it. A form that may come again, because it then changes nothing more, is kept on the page, which sends it again. A
-business declares such forms of its own (`REPEATED_POSTS`, see `sasweb.own_settings`). Nothing is kept of any other,
-such as one with a password.
+of it. A form that may come again, because it then changes nothing more, is kept on the page, which sends it again; it
+has a key by which it is known (`orders.access.attempts`). A business declares such forms of its own (`REPEATED_POSTS`,
+see `sasweb.own_settings`). Nothing is kept of any other, and never a password.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,14 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 
+from orders.access.attempts import ATTEMPT, attempt_of
+
 REPEATED: Final[Mapping[str, str]] = {
     "order:cancel": "errors/repeat.html",
     "order:guest-cancel": "errors/repeat.html",
+    "order:correct": "errors/repeat.html",
+    "order:guest-correct": "errors/repeat.html",
+    "order:guest-renew": "errors/repeat.html",
 }
 """The pages of ours whose form may come again, and the template that says so."""
 
@@ -34,9 +39,11 @@ def render_outage(request: HttpRequest, *, wait: int) -> str:
     template = {**settings.REPEATED_POSTS, **REPEATED}.get(page)
     if template is None or not _is_own_form(request):
         return render_to_string("errors/unsent.html", {"is_staff": is_staff, "back": _back(request)})
+    fields = _fields(request)
     context = {
         "action": request.get_full_path(),
-        "fields": _fields(request),
+        "fields": [*fields, (ATTEMPT, attempt_of(request))],
+        "is_typed": bool(fields),
         "csrf_token": get_token(request),
         "wait": wait,
     }
@@ -50,7 +57,13 @@ def _is_own_form(request: HttpRequest) -> bool:
 
 
 def _fields(request: HttpRequest) -> list[tuple[str, Any]]:
-    return [(name, value) for name, values in request.POST.lists() if name != TOKEN for value in values]
+    """What was sent, except what the page adds itself, and passwords."""
+    return [
+        (name, value)
+        for name, values in request.POST.lists()
+        if name not in (TOKEN, ATTEMPT) and "password" not in name
+        for value in values
+    ]
 
 
 def _back(request: HttpRequest) -> str:

@@ -1,8 +1,10 @@
-"""Has each form that a session is shown do its work once, also if it is posted twice at the same moment."""
+"""Has each form of a session do its work once: with `taking` also if it is posted twice at the same moment; with
+`is_used` and `note` if that work is in the session itself, and is stored with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from django.contrib.sessions.backends.base import SessionBase
 from django.db import transaction
 
 from orders.access.hashed_sessions import SessionStore, stored_key
@@ -21,10 +23,24 @@ def taking(session: SessionStore, form_key: str) -> Iterator[bool]:
             yield False
             return
         is_first = form_key not in used
-        session[USED_FORMS] = [*used, form_key][-MOST_USED_FORMS:] if is_first else used
+        session[USED_FORMS] = _with(form_key, used) if is_first else used
         if is_first:
             session.save()
         yield is_first
+
+
+def is_used(session: SessionBase, form_key: str) -> bool:
+    """Whether the form with this key has done its work, as this session was when it was read."""
+    return form_key in session.get(USED_FORMS, ())
+
+
+def note(session: SessionBase, form_key: str) -> None:
+    """Notes that the form with this key has done its work. The session is stored with the answer."""
+    session[USED_FORMS] = _with(form_key, session.get(USED_FORMS, ()))
+
+
+def _with(form_key: str, used: Sequence[str]) -> list[str]:
+    return [*used, form_key][-MOST_USED_FORMS:]
 
 
 def _used_by_now(session: SessionStore) -> list[str] | None:

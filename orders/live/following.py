@@ -23,6 +23,8 @@ Render: TypeAlias = Callable[[str], Awaitable[tuple[bytes, bool]]]
 """What to send about a version, and whether that is the end."""
 
 HEARTBEAT = b": still here\n\n"
+BEHIND, UP_TO_DATE = b"event: behind\ndata: {}\n\n", b"event: up-to-date\ndata: {}\n\n"
+"""What tells a page that what it shows may be out of date, because changes cannot be read; and that they are again."""
 LINGER = 1.0
 """Seconds that a client which does not read is given at the end."""
 
@@ -106,14 +108,25 @@ class Following:
             self._limits.discard(limit)
 
     async def send_changes(
-        self, watch: Watch, known_version: str, *, render: Render, lifetime: float, send: Send
+        self,
+        watch: Watch,
+        known_version: str,
+        *,
+        render: Render,
+        lifetime: float,
+        send: Send,
+        is_for_page: bool = False,
     ) -> None:
-        """Sends what is rendered about each version that is not known yet, until the stream's lifetime is over."""
+        """Sends what is rendered about each version that is not known yet, until the stream's lifetime is over; to a
+        page also whether what it shows may be out of date."""
         clock = asyncio.get_running_loop().time
         ends = clock() + lifetime
-        is_last = False
+        is_last = is_told_behind = False
         while not is_last and not watch.is_over and (remaining := ends - clock()) > 0:
             watch.changed.clear()
+            if is_for_page and watch.is_behind != is_told_behind:
+                is_told_behind = watch.is_behind
+                await send(piece(BEHIND if is_told_behind else UP_TO_DATE))
             if watch.version != known_version:
                 known_version = watch.version
                 body, is_last = await render(known_version)
@@ -125,7 +138,10 @@ class Following:
                     await watch.changed.wait()
             except TimeoutError:
                 await send(piece(HEARTBEAT))
-        await send(piece(pause(self._config.displaced_retry) if watch.is_displaced else b"", more=False))
+        end = pause(self._config.displaced_retry) if watch.is_displaced else b""
+        if is_for_page and watch.is_lost and not is_told_behind:
+            end += BEHIND
+        await send(piece(end, more=False))
 
     def _wake(self) -> None:
         for hub in self._hubs:

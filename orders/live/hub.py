@@ -2,7 +2,8 @@
 
 A wake-up says only that something has changed. The hub then reads, in a thread, the versions of exactly the subjects
 that are watched, at most once every `gap` seconds. It also polls, in case a wake-up is lost. A watch holds the latest
-version and no queue, so a slow reader costs nothing and delays nobody.
+version and no queue, so a slow reader costs nothing and delays nobody. If a read takes `patience` seconds, or fails
+that long after the last one, each watch is told that what it has may be out of date, until something is read again.
 """
 
 import asyncio
@@ -27,18 +28,22 @@ class Unsettled(dict[Any, str]):
 
 @dataclass(frozen=True, kw_only=True)
 class HubConfig:
-    """Times in seconds: `poll` is the longest time between two reads while there are watches, `gap` the shortest."""
+    """Times in seconds: `poll` is the longest time between two reads while there are watches, `gap` the shortest.
+    `patience` is how long a read may take until what a watch has may be out of date."""
 
     poll: float = 3.0
     gap: float = 0.05
+    patience: float = 4.0
 
 
 class Watch:
-    """One reader of one subject, such as an order: the latest version, and whether the reader must leave."""
+    """One reader of one subject, such as an order: the latest version, whether that may be out of date, and whether the
+    reader must leave."""
 
-    def __init__(self, subject: Hashable, version: str) -> None:
+    def __init__(self, subject: Hashable, version: str, *, is_behind: bool = False) -> None:
         self.subject = subject
         self.version = version
+        self.is_behind = is_behind
         self.is_over = False
         self.is_displaced = False
         self.is_lost = False
@@ -50,6 +55,12 @@ class Watch:
             self.version = version
             self.changed.set()
 
+    def note_behind(self, is_behind: bool) -> None:
+        """Says whether the version may be out of date, and wakes the reader if that has changed."""
+        if is_behind != self.is_behind:
+            self.is_behind = is_behind
+            self.changed.set()
+
     def end(self) -> None:
         """Has the reader leave."""
         self.is_over = True
@@ -57,7 +68,7 @@ class Watch:
 
     def lose(self) -> None:
         """Ends the reader's wait or stream because nobody can tell whether anything has changed."""
-        self.is_lost = True
+        self.is_lost = self.is_behind = True
         self.end()
 
     def displace(self) -> None:
@@ -77,14 +88,19 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "progress")
+        self._read_at = 0.0
+        self._is_behind = False
 
     def watch(self, subject: Hashable, version: str) -> Watch:
         """Starts watching a subject whose version was just read. A change since then is noticed at once."""
-        watch = Watch(subject, version)
+        if self._task is None or self._task.done():
+            self._loop = asyncio.get_running_loop()
+            self._read_at, self._is_behind = self._loop.time(), False
+        watch = Watch(subject, version, is_behind=self._is_behind)
         self._watches.setdefault(subject, set()).add(watch)
         self._look.set()
         if self._task is None or self._task.done():
-            self._loop = asyncio.get_running_loop()
+            assert self._loop is not None
             self._task = self._loop.create_task(self._follow())
         return watch
 
@@ -121,20 +137,36 @@ class Hub:
     async def _read_versions(self) -> None:
         # Not who comes during the read: they may have a version that is newer than what is being read.
         watched = {subject: tuple(watches) for subject, watches in self._watches.items()}
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        alarm = loop.call_later(self._config.patience, self._note_behind, True)
         try:
-            versions = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._read, list(watched)
-            )
+            versions = await loop.run_in_executor(self._thread, self._read, list(watched))
         except Error as error:
             reason = str(error).strip().split("\n")[0]
             log.warning("versions not read", action="poll", error=reason)
+            if loop.time() - self._read_at >= self._config.patience:
+                self._note_behind(True)
             if CIRCUIT.is_open:
                 for watches in self._watches.values():
                     for watch in watches:
                         watch.lose()
             return
+        finally:
+            alarm.cancel()
+        self._read_at = begun
+        self._note_behind(False)
         if isinstance(versions, Unsettled):
             self._look.set()
         for subject, version in versions.items():
             for watch in watched.get(subject, ()):
                 watch.update(version)
+
+    def _note_behind(self, is_behind: bool) -> None:
+        if is_behind == self._is_behind:
+            return
+        self._is_behind = is_behind
+        log.info("reads of versions stall" if is_behind else "versions are read again", action="poll")
+        for watches in self._watches.values():
+            for watch in watches:
+                watch.note_behind(is_behind)

@@ -8,6 +8,8 @@ This does not use Django's handler, which keeps a thread for every open request,
 connection too: a process could not hold hundreds of streams. Here a stream is a task and a few objects. It ends after a
 minute. The browser then reconnects with the version that it knows, and gets an event at once if there is a newer one.
 
+While changes cannot be read, each stream says that what its page shows may be out of date.
+
 A stream that is refused, or that has to leave for a newer one of the same reader, is no loss: until it has a stream
 again, the page asks for changes every few seconds.
 """
@@ -177,7 +179,9 @@ class Streams:
 
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await send(piece(pause(self._config.retry)))
-        await self._following.send_changes(watch, known_version, render=render, lifetime=lifetime, send=send)
+        await self._following.send_changes(
+            watch, known_version, render=render, lifetime=lifetime, send=send, is_for_page=True
+        )
 
 
 def make_streams(*, connections: int) -> Streams:

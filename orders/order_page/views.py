@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from orders.access.attempts import attempt_of
 from orders.access.guest_links import read_old_token, read_token
 from orders.business import registry
 from orders.business.editing import customer_words
@@ -92,7 +93,9 @@ def renew_link(request: HttpRequest, token: str) -> HttpResponse:
     present = read_token(token)
     order_id = present or read_old_token(token)
     if order_id is not None:
-        customer_services.renew_link(order_id=order_id, language=get_language() or "en")
+        customer_services.renew_link(
+            order_id=order_id, language=get_language() or "en", attempt=attempt_of(request)
+        )
     if present is not None:  # no second link is sent within minutes, so this holds for the one before, too
         messages.success(request, _("The link is in your email already, or will be there in a few minutes."))
         return redirect(token_url(token))

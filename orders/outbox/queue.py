@@ -111,6 +111,11 @@ def post(
     insert(message)
 
 
+def key_of_attempt(kind: MessageKind, attempt: str, about: object = "") -> str | None:
+    """The key of the message that a form requests, which may come again after an outage; None if it has no key."""
+    return f"{kind} {attempt} {about}".rstrip() if attempt else None
+
+
 def insert(message: OutgoingMessage) -> None:
     """Inserts a message, unless there is one with its key: of two the first counts. A second waits for the first one's
     transaction, and is no error for the database, which would log it."""

@@ -40,21 +40,24 @@ class NewAddress:
     is_default: bool = False
 
 
-def ask_to_sign_up(*, email: str, following: str, language: str) -> None:
+def ask_to_sign_up(*, email: str, following: str, language: str, attempt: str = "") -> None:
     """Requests an email that leads to a new account, or to the account that this email already belongs to.
 
-    `following` is the page to continue to.
+    `following` is the page to continue to. Of two requests with the same `attempt` only the first counts.
     """
     queue.post(
+        key=queue.key_of_attempt(MessageKind.SIGN_UP, attempt),
         kind=MessageKind.SIGN_UP,
         recipient=normalise(email),
         arguments={"following": following, "language": language},
     )
 
 
-def ask_for_new_password(*, email: str, language: str) -> None:
-    """Requests an email with a link to set a new password. It is sent only if the account exists."""
+def ask_for_new_password(*, email: str, language: str, attempt: str = "") -> None:
+    """Requests an email with a link to set a new password. It is sent only if the account exists. Of two requests with
+    the same `attempt` only the first counts."""
     queue.post(
+        key=queue.key_of_attempt(MessageKind.NEW_PASSWORD, attempt),
         kind=MessageKind.NEW_PASSWORD,
         recipient=normalise(email),
         arguments={"language": language},

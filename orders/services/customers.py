@@ -98,35 +98,40 @@ def order_of_key(*, client: str, key: str) -> UUID | None:
     return record.order_id if record else None
 
 
-def renew_link(*, order_id: UUID, language: str) -> None:
+def renew_link(*, order_id: UUID, language: str, attempt: str = "") -> None:
     """Requests an email with a new link to a guest's order, to the email address given with the order.
 
     Nothing happens if there is no such order of a guest.
     """
     guest = tracked_orders.guest_address(order_id)
     if guest is not None:
-        ask_for_link(order_id=order_id, email=guest.email, language=language)
+        ask_for_link(order_id=order_id, email=guest.email, language=language, attempt=attempt)
 
 
-def ask_for_link_by_number(*, number: str, email: str, language: str) -> None:
+def ask_for_link_by_number(*, number: str, email: str, language: str, attempt: str = "") -> None:
     """Requests what `ask_for_link` does for the order with this number, as `read_number` returns it.
 
     Without such an order an email is requested all the same, which nobody gets: the answer takes as long.
     """
     for order_id in orders_with_number(number) or [NOBODY]:
-        ask_for_link(order_id=order_id, email=email, language=language)
+        ask_for_link(order_id=order_id, email=email, language=language, attempt=attempt)
 
 
-def ask_for_link(*, order_id: UUID, email: str, language: str) -> None:
+def ask_for_link(*, order_id: UUID, email: str, language: str, attempt: str = "") -> None:
     """Requests an email with the link to a guest's order. It is sent only if `email` is the one given with the order.
+    Of two requests for an order with the same `attempt` only the first counts.
 
     That is checked when the email is composed, so the answer, and how long it takes, reveal nothing.
     """
-    _post_link(order_id=order_id, email=email, language=language)
+    key = queue.key_of_attempt(MessageKind.ORDER_LINK, attempt, order_id)
+    _post_link(order_id=order_id, email=email, language=language, key=key)
 
 
-def _post_link(*, order_id: UUID, email: str, language: str, is_new: bool = False) -> None:
+def _post_link(
+    *, order_id: UUID, email: str, language: str, is_new: bool = False, key: str | None = None
+) -> None:
     queue.post(
+        key=key,
         kind=MessageKind.ORDER_LINK,
         recipient=email.strip(),
         order_id=order_id,

@@ -20,8 +20,24 @@ LIMITED_POSTS = {
 }
 REPEATED_POSTS = {
     "shop:checkout": "storefront/unconfirmed.html",
-    "shop:cart-change": "storefront/unchanged_cart.html",
-    "shop:cart-remove": "storefront/unchanged_cart.html",
+    **dict.fromkeys(("shop:cart-change", "shop:cart-remove"), "storefront/unchanged_cart.html"),
+    **dict.fromkeys(
+        ("shop:cart-add", "shop:order-again", "shop:guest-order-again"), "storefront/not_in_cart.html"
+    ),
+    **dict.fromkeys(("shop:order-pay", "shop:guest-order-pay"), "storefront/unpaid.html"),
+    "shop:find-order": "errors/repeat.html",
+    "account:sign-in": "account/not_signed_in.html",
+    "account:sign-out": "account/not_signed_out.html",
+    **dict.fromkeys(
+        (
+            "account:sign-up",
+            "account:forgotten",
+            "account:new-address",
+            "account:address",
+            "account:delete-address",
+        ),
+        "errors/repeat.html",
+    ),
 }
 LIMITED_SEARCHES = ("api:products",)
 API_TAGS = ({"name": "products", "description": "What can be ordered. Needs no token."},)

@@ -1,6 +1,7 @@
 // Keeps the progress of an order up to date: #progress[data-events][data-version]. The stream only announces a new
 // version; the new part of the page is fetched from the page's own URL, under progress/. Without a stream it polls.
 // An order that has ended may still be refunded, so its page looks when somebody comes back to it, and now and then.
+// While the server cannot read changes, it says on the stream that the page may be out of date, and then that it is not.
 // What [data-tells] says is emailed unless it is seen, so the part is fetched once more as soon as the page is visible.
 (() => {
   "use strict";
@@ -20,6 +21,7 @@
 
   let source = null;
   let lostAt = 0;
+  let isBehind = false; // whether the server says that it does not know whether the order has changed
   let polledAt = 0;
   let hiddenTimer = 0;
   let openTimer = 0;
@@ -41,6 +43,12 @@
     source = new EventSource(shown().dataset.events);
     source.addEventListener("open", found);
     source.addEventListener("error", lost);
+    source.addEventListener("behind", () => {
+      isBehind = true;
+      tellStale();
+      if (stale) status.textContent = stale.dataset.behind;
+    });
+    source.addEventListener("up-to-date", caughtUp);
     source.addEventListener("progress", (event) => {
       if (JSON.parse(event.data).version !== shown().dataset.version) refresh();
     });
@@ -54,7 +62,22 @@
 
   function found() {
     lostAt = 0;
-    if (stale) stale.hidden = true;
+    caughtUp();
+  }
+
+  function caughtUp() {
+    isBehind = false;
+    tellStale();
+  }
+
+  // Says that the page may be out of date or, if it polls, since when it has had no stream.
+  function tellStale() {
+    if (!stale) return;
+    const now = Date.now();
+    stale.hidden = !isBehind && !(lostAt && now - lostAt >= GRACE);
+    if (stale.hidden) return;
+    const seconds = Math.round((now - lostAt) / 1000);
+    stale.textContent = isBehind ? stale.dataset.behind : stale.dataset.text.replace("{n}", seconds);
   }
 
   function lost() {
@@ -66,11 +89,8 @@
 
   setInterval(() => {
     if (!lostAt || isGone || document.hidden) return;
+    tellStale();
     const now = Date.now();
-    if (stale && now - lostAt >= GRACE) {
-      stale.textContent = stale.dataset.text.replace("{n}", Math.round((now - lostAt) / 1000));
-      stale.hidden = false;
-    }
     if (now - polledAt >= POLL) {
       polledAt = now;
       refresh();
@@ -113,6 +133,7 @@
       isGone = answer.type === "opaqueredirect" || answer.status === 403 || answer.status === 404;
       if (isGone) rest(); // the page stays as it is
       if (!answer.ok) return null;
+      caughtUp();
       const template = document.createElement("template");
       template.innerHTML = await answer.text();
       return template.content.querySelector("#progress");

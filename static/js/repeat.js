@@ -6,6 +6,7 @@
   const LONGEST = 15; // seconds between two questions
   const form = document.querySelector("form[data-repeats]");
   if (!form) return;
+  let asked = form.action;
   let wait = Number(form.dataset.repeats) || 1;
   let isSent = false;
   let timer = 0;
@@ -13,12 +14,16 @@
   async function ask() {
     let answers = false;
     try {
-      const answer = await fetch(form.action, {
+      const answer = await fetch(asked, {
         method: "HEAD",
         cache: "no-store",
         redirect: "manual",
         signal: AbortSignal.timeout(12000),
       });
+      if (answer.status === 405 && asked !== "/") {
+        asked = "/"; // what only takes forms refuses to say whether it could
+        return ask();
+      }
       answers = answer.status < 500; // 0 stands for a redirect
       wait = Number(answer.headers.get("Retry-After")) || wait;
     } catch {

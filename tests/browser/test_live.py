@@ -35,7 +35,7 @@ class Shop:
         self.changed = threading.Condition()
         self.is_refusing = self.is_ended = self.is_moved = self.is_over = self.is_telling = False
         self.failures = 0
-        self.words = self.next = ""
+        self.words = self.next = self.notice = ""
         self.requests: list[str] = []
         self.seen: list[bool] = []
         """Of each request for the part: whether its page was visible."""
@@ -52,7 +52,7 @@ class Shop:
     def page(self) -> str:
         return (
             f"<!doctype html><title>Order</title>{self.part()}"
-            '<p id="live-stale" hidden data-text="lost {n} s ago"></p>'
+            '<p id="live-stale" hidden data-text="lost {n} s ago" data-behind="may be old"></p>'
             '<div class="toasts"><p class="notice">All done.</p></div>'
             '<div id="live-status" role="status"></div><script src="/live.js" defer></script>'
         )
@@ -106,6 +106,8 @@ def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
                     if version == shop.version:
                         shop.changed.wait(0.2)
                     is_news, version = version != shop.version, shop.version
+                if shop.notice:
+                    self.wfile.write(f"event: {shop.notice}\ndata: {{}}\n\n".encode())
                 data = json.dumps({"version": str(version)})
                 event = f"id: {version}\nevent: progress\ndata: {data}\n\n" if is_news else ": still here\n\n"
                 self.wfile.write(event.encode())
@@ -216,6 +218,30 @@ def test_without_a_stream_it_polls_and_says_so(shop: Shop, page: Page) -> None:
     expect(page.locator("#live-stale")).to_have_text("lost 10 s ago")
     shop.is_refusing = False
     page.clock.run_for(30_000)
+    expect(page.locator("#live-stale")).to_be_hidden()
+
+
+def test_a_page_whose_server_cannot_read_says_so_until_it_can(shop: Shop, page: Page) -> None:
+    stale = page.locator("#live-stale")
+    expect(page.locator("#headline")).to_have_text("Version 1")
+    shop.notice = "behind"
+    expect(stale).to_have_text("may be old")
+    expect(stale).to_be_visible()
+    page.clock.run_for(20_000)
+    expect(stale).to_have_text("may be old")
+    shop.notice = "up-to-date"
+    expect(stale).to_be_hidden()
+
+
+def test_a_page_that_was_told_and_has_lost_its_stream_takes_it_back_once_it_polls(
+    shop: Shop, page: Page
+) -> None:
+    shop.notice = "behind"
+    expect(page.locator("#live-stale")).to_have_text("may be old")
+    shop.is_refusing = shop.is_over = True
+    expect(page.locator("html")).to_have_attribute("data-lost", "")
+    expect(page.locator("#live-stale")).to_be_visible()
+    page.clock.run_for(5_000)
     expect(page.locator("#live-stale")).to_be_hidden()
 
 

@@ -173,11 +173,29 @@ FORMS: Mapping[str, Mapping[str, str]] = {
     "/checkout/": CHECKOUT,
     "/cart/add/": {"sku": "first-sun", "quantity": "1"},
     "/cart/change/": {"sku": "first-sun", "quantity": "2"},
-    "/account/sign-in/": {"email": "ada@example.com", "password": PASSWORD},
+    "/cart/remove/": {"sku": "first-sun"},
+    "/orders/find/": {"number": "ABCD-EFGH", "email": "ada@example.com"},
+    "/account/sign-in/": {"username": "ada@example.com", "password": PASSWORD},
+    "/account/sign-up/": {"email": "ada@example.com", "next": "/checkout/"},
+    "/account/forgotten/": {"email": "ada@example.com"},
+    "/account/addresses/new/": {"name": "Ada Lovelace", "country": "NL"},
+    "/account/addresses/00000000-0000-4000-8000-000000000000/": {"name": "Ada Lovelace"},
+    "/account/addresses/00000000-0000-4000-8000-000000000000/delete/": {},
+    "/account/sign-out/": {},
+    "/account/password/": {"old_password": PASSWORD, "new_password1": "a newer password"},
+    "/account/reset/MQ/set-password/": {"new_password1": "a newer password"},
     "ORDER/cancel/": {},
+    "ORDER/pay/": {"payment_method": "bank_transfer"},
+    "ORDER/correct/ship_to/": {"name": "Ada Lovelace", "agreed": "4900"},
+    "ORDER/again/": {},
+    "ORDER/renew/": {},
     "/console/agents/warehouse/pause/": {"note": "for the night"},
 }
-REPEATED = {"/checkout/", "/cart/change/", "ORDER/cancel/"}
+WITH_PASSWORDS = {"/account/password/", "/account/reset/MQ/set-password/"}
+FOR_OPERATORS = {"/console/agents/warehouse/pause/"}
+REPEATED = set(FORMS) - WITH_PASSWORDS - FOR_OPERATORS
+BY_HAND = {"/account/sign-in/"}
+"""Whose password has to be typed again."""
 
 
 @pytest.mark.pattern("F2")
@@ -188,14 +206,28 @@ def test_everybody_is_told_after_a_form_and_only_what_is_harmless_is_sent_again(
             answer = place.post(visitor, path, fields)
             assert answer.status == 503, (visitor, path)
             assert "refresh" not in answer.headers
+            assert PASSWORD.encode() not in answer.body
             form = Form(answer.body)
             if path in REPEATED:
                 assert form.action == path.replace("ORDER/", place.order_page)
                 assert form.fields.pop("csrfmiddlewaretoken")
-                assert form.fields == fields
+                assert len(form.fields.pop("attempt")) == 32
+                assert form.fields == {name: text for name, text in fields.items() if name != "password"}
+                assert (b"data-repeats=" in answer.body) == (path not in BY_HAND)
             else:
                 assert (form.action, form.fields) == ("", {})
                 assert not any(value.encode() in answer.body for value in fields.values() if len(value) > 3)
+
+
+@pytest.mark.pattern("F2")
+@pytest.mark.usefixtures("stopped")
+def test_a_form_that_meets_the_outage_again_stays_the_same_form(place: Place) -> None:
+    for path in REPEATED:
+        first = Form(place.post("buyer", path, FORMS[path]).body).fields
+        token = first.pop("csrfmiddlewaretoken")
+        again = Form(place.post("buyer", path, first, token=token).body).fields
+        assert again.pop("csrfmiddlewaretoken") != token
+        assert again == first, path
 
 
 @pytest.mark.pattern("F2")
@@ -239,6 +271,7 @@ def test_an_order_that_met_an_outage_is_sent_again_from_the_page_and_placed_once
     database.start()
     assert b"nothing was ordered" in first.body
     token = again.fields.pop("csrfmiddlewaretoken")
+    again.fields.pop("attempt")
     assert again.fields == sent
     _until_it_answers(place)
     answers = [place.post("buyer", again.action, again.fields, token=token) for _ in range(2)]
@@ -281,6 +314,7 @@ def test_while_the_database_hangs_a_crowd_has_its_answer_soon_and_the_database_i
                 assert (response.status, seconds < AT_MOST) == (503, True), seconds
             page, seconds = end.result(60)
             assert (page.status, seconds < AT_MOST) == (200, True), "the page goes on as if all were well"
+            assert b"event: behind" in page.body
             late, seconds = _timed(lambda: place.get("buyer", "/cart/"))
             assert (late.status, seconds < 2) == (503, True)
             static, seconds = _timed(lambda: place.get("stranger", "/static/css/tokens.css"))

@@ -41,12 +41,16 @@ class Orders:
 
 
 def run(
-    scenario: Callable[[Orders, Hub], Awaitable[None]], *, poll: float = SOON, gap: float = 0.01
+    scenario: Callable[[Orders, Hub], Awaitable[None]],
+    *,
+    poll: float = SOON,
+    gap: float = 0.01,
+    patience: float = SOON,
 ) -> Orders:
     orders = Orders()
 
     async def bounded() -> None:
-        hub = Hub(read=orders.read, config=HubConfig(poll=poll, gap=gap))
+        hub = Hub(read=orders.read, config=HubConfig(poll=poll, gap=gap, patience=patience))
         await asyncio.wait_for(scenario(orders, hub), SOON)
 
     asyncio.run(bounded())
@@ -166,6 +170,48 @@ def test_nothing_is_queried_while_nobody_watches_and_queries_resume_afterwards()
     run(scenario, poll=0.02)
 
 
+def test_whoever_watches_is_told_that_a_read_stalls_and_that_it_has_been_answered() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        watch = hub.watch(ONE, "1")
+        await until_asked(orders, 1)
+        orders.may_answer.clear()
+        hub.wake()
+        await watch.changed.wait()
+        watch.changed.clear()
+        late = hub.watch(TWO, "1")
+        assert (watch.is_behind, watch.version, late.is_behind) == (True, "1", True)
+        orders.may_answer.set()
+        await watch.changed.wait()
+        await late.changed.wait()
+        assert (watch.is_behind, watch.is_over, late.is_behind) == (False, False, False)
+
+    run(scenario, patience=0.05)
+
+
+def test_whoever_watches_is_told_that_reads_keep_failing() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        orders.failures = 10**6
+        watch = hub.watch(ONE, "1")
+        await watch.changed.wait()
+        watch.changed.clear()
+        assert watch.is_behind and len(orders.questions) > 1
+        orders.failures = 0
+        await watch.changed.wait()
+        assert not watch.is_behind
+
+    run(scenario, poll=0.01, patience=0.05)
+
+
+def test_one_read_that_fails_is_nobodys_concern() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        orders.failures = 1
+        watch = hub.watch(ONE, "1")
+        await until_asked(orders, 3)
+        assert not (watch.is_behind or watch.changed.is_set())
+
+    run(scenario, poll=0.01)
+
+
 # --- the streams over it
 
 
@@ -241,6 +287,38 @@ def test_a_slow_reader_delays_nobody_and_gets_only_the_latest_state(orders: Orde
         for browser in (slow, quick):
             browser.has_left.set()
         await asyncio.gather(*tasks)
+
+    asyncio.run(asyncio.wait_for(scenario(), SOON))
+
+
+def test_a_stream_says_that_its_page_may_be_out_of_date_and_takes_that_back(orders: Orders) -> None:
+    async def scenario() -> None:
+        streams, browser = Streams(StreamsConfig(hub=HubConfig(gap=0.01, patience=0.05))), Browser()
+        task = asyncio.create_task(streams(scope(), browser.receive, browser.send))
+        await until_true(lambda: "id: 1" in browser.text)
+        orders.may_answer.clear()
+        streams._following.orders.wake()
+        await until_true(lambda: "event: behind" in browser.text)
+        assert "event: up-to-date" not in browser.text
+        orders.may_answer.set()
+        await until_true(lambda: "event: up-to-date" in browser.text)
+        assert browser.text.count("event: behind") == 1
+        browser.has_left.set()
+        await task
+
+    asyncio.run(asyncio.wait_for(scenario(), SOON))
+
+
+def test_a_stream_that_ends_because_the_database_is_lost_says_so_first(orders: Orders) -> None:
+    async def scenario() -> None:
+        streams, browser = Streams(), Browser()
+        task = asyncio.create_task(streams(scope(), browser.receive, browser.send))
+        await until_true(lambda: "id: 1" in browser.text)
+        for watch in streams._following.orders._watches[ONE]:
+            watch.lose()
+        await task
+        assert browser.text.count("event: behind") == 1
+        assert browser.text.endswith("event: behind\ndata: {}\n\n")
 
     asyncio.run(asyncio.wait_for(scenario(), SOON))
 

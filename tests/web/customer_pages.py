@@ -244,9 +244,12 @@ def _errors() -> Iterator[Shown]:
         "429.html": {"minutes": 15},
         "errors/busy.html": {},
         "errors/too_often.html": {"seconds": 20, "minutes": 1},
-        "errors/repeat.html": repeat,
-        "storefront/unconfirmed.html": repeat,
-        "storefront/unchanged_cart.html": repeat,
+        "errors/repeat.html": repeat | {"is_typed": True},
+        **{
+            f"storefront/{name}.html": repeat
+            for name in ("unconfirmed", "unchanged_cart", "not_in_cart", "unpaid")
+        },
+        **{f"account/{name}.html": repeat for name in ("not_signed_in", "not_signed_out")},
         "errors/unsent.html": {"is_staff": False, "back": "/cart/"},
     }
     for template, context in alone.items():

@@ -24,6 +24,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from orders.access import known_devices, sign_up_links
+from orders.access.attempts import attempt_of
 from orders.services import accounts as account_services
 from orders.shop import my_orders
 from orders.shop.storefront.account_forms import ForgottenForm, NewPasswordForm, SignInForm, SignUpForm
@@ -77,6 +78,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
             email=form.cleaned_data["email"],
             following=following,
             language=get_language() or "en",
+            attempt=attempt_of(request),
         )
         request.session["emailed"] = form.cleaned_data["email"]
         return redirect("account:sign-up-sent")
@@ -138,7 +140,7 @@ def forgotten(request: HttpRequest) -> HttpResponse:
     form = ForgottenForm(request.POST or None)
     if form.is_valid():
         account_services.ask_for_new_password(
-            email=form.cleaned_data["email"], language=get_language() or "en"
+            email=form.cleaned_data["email"], language=get_language() or "en", attempt=attempt_of(request)
         )
         request.session["emailed"] = form.cleaned_data["email"]
         return redirect("account:forgotten-sent")

@@ -14,13 +14,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from orders.access import used_forms
+from orders.access.attempts import attempt_of, is_repeated
 from orders.fields import countries
 from orders.fields.address_rules import address_lines
 from orders.selectors import accounts as account_selectors
 from orders.selectors.accounts import AddressView
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import accounts as account_services
-from orders.services.accounts import TooManyAddressesError
+from orders.services.accounts import NewAddress, TooManyAddressesError
 from orders.shop import my_orders
 from orders.shop.my_orders import MyOrders
 from orders.shop.storefront.account_entry import form_methods
@@ -95,9 +97,7 @@ def edit_address(request: HttpRequest, address_id: UUID | None = None) -> HttpRe
     form = AddressForm(request.POST or None, initial=_initial(saved))
     if form.is_valid():
         try:
-            is_saved = account_services.save_address(
-                user_id=user_id, address=form.address, address_id=address_id
-            )
+            is_saved = _save(request, form.address, address_id)
         except TooManyAddressesError:
             form.add_error(None, _("You’ve saved as many addresses as we can keep. Delete one first."))
         else:
@@ -108,12 +108,26 @@ def edit_address(request: HttpRequest, address_id: UUID | None = None) -> HttpRe
     return render(request, "account/address.html", {"form": form, "address": saved})
 
 
+def _save(request: HttpRequest, address: NewAddress, address_id: UUID | None) -> bool:
+    """Saves an address; adds it once for each time that the form is sent."""
+    user_id = _user_id(request)
+    if address_id is not None:
+        return account_services.save_address(user_id=user_id, address=address, address_id=address_id)
+    with used_forms.taking(request.session, attempt_of(request)) as is_first:  # type: ignore[arg-type]  # `SESSION_ENGINE`
+        if is_first:
+            account_services.save_address(user_id=user_id, address=address)
+    return True
+
+
 @login_required
 @never_cache
 @require_POST
 def delete_address(request: HttpRequest, address_id: UUID) -> HttpResponse:
     """Deletes an address. Orders that were sent there keep it."""
-    if not account_services.delete_address(user_id=_user_id(request), address_id=address_id):
+    is_deleted = account_services.delete_address(user_id=_user_id(request), address_id=address_id)
+    if not is_deleted and is_repeated(request):  # it was deleted the first time
+        return redirect("account:addresses")
+    if not is_deleted:
         raise Http404
     messages.success(request, _("Your address has been deleted."))
     return redirect("account:addresses")

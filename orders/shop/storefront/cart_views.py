@@ -12,6 +12,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from orders.access import used_forms
+from orders.access.attempts import attempt_of
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop import pricing
 from orders.shop.catalogue import LineProduct
@@ -38,7 +40,9 @@ def show_cart(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_POST
 def add(request: HttpRequest) -> HttpResponse:
-    """Puts a print into the cart."""
+    """Puts a print into the cart, once for each time that the form is sent."""
+    if used_forms.is_used(request.session, attempt_of(request)):
+        return redirect("shop:cart")
     form = AddForm(request.POST)
     form.full_clean()
     sold = _for_sale(form)
@@ -63,6 +67,8 @@ def _put_in(request: HttpRequest, sold: LineProduct, quantity: int) -> None:
     sku, most = sold.offer.sku, sold.offer.most
     quantity_asked = cart.quantities_of(request).get(sku, 0) + quantity
     total = cart.add(request, sku=sku, quantity=quantity, most=most)
+    if total is not None:
+        used_forms.note(request.session, attempt_of(request))
     if total is not None and quantity_asked > most < MOST_OF_ONE:
         messages.info(request, all_in_cart(most))
     elif total is None:

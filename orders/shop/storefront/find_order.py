@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from orders.access import limited_requests
+from orders.access.attempts import attempt_of
 from orders.fields.order_numbers import EXAMPLE, MistakenNumberError, read_number
 from orders.services import customers as customer_services
 from orders.shop.project_settings import EMAILS
@@ -73,13 +74,16 @@ def find_order(request: HttpRequest) -> HttpResponse:
         if too_often is not None:
             return too_often
         _ask_for_link(
-            form.cleaned_data["number"], email=form.cleaned_data["email"], language=get_language() or "en"
+            form.cleaned_data["number"], email=form.cleaned_data["email"], attempt=attempt_of(request)
         )
     return render(request, "storefront/find_order.html", {"form": form, "is_sent": is_sent})
 
 
-def _ask_for_link(number: str | UUID, *, email: str, language: str) -> None:
+def _ask_for_link(number: str | UUID, *, email: str, attempt: str) -> None:
+    language = get_language() or "en"
     if isinstance(number, UUID):
-        customer_services.ask_for_link(order_id=number, email=email, language=language)
+        customer_services.ask_for_link(order_id=number, email=email, language=language, attempt=attempt)
     else:
-        customer_services.ask_for_link_by_number(number=number, email=email, language=language)
+        customer_services.ask_for_link_by_number(
+            number=number, email=email, language=language, attempt=attempt
+        )

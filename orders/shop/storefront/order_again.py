@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from orders.access import used_forms
+from orders.access.attempts import attempt_of
 from orders.fields.prose import close_up
 from orders.order_page.visits import Visit, of_an_order
 from orders.shop.storefront import cart
@@ -18,9 +20,14 @@ from orders.shop.storefront.cart import Addition, CartLine
 @require_POST
 @of_an_order
 def order_again(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Puts what the order was of into the cart, as far as it is for sale and left, and shows the cart."""
+    """Puts what the order was of into the cart, as far as it is for sale and left, and shows the cart; once for each
+    time that the form is sent."""
+    if used_forms.is_used(request.session, attempt_of(request)):
+        return redirect("shop:cart")
     quantities = {line.sku: line.quantity for line in visit.tracked.order.lines}
     addition = cart.add_all(request, quantities)
+    if addition.additions:
+        used_forms.note(request.session, attempt_of(request))
     if incomplete := _incomplete(addition):
         messages.warning(request, close_up(" ".join(incomplete)))
     else:
