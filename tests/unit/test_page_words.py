@@ -20,6 +20,7 @@ from tests.unit.shop_orders import (
     WHOLE,
     Case,
     all_reversed,
+    at,
     cancel,
     forward,
     reversed_step,
@@ -48,12 +49,49 @@ def held_on_the_way_back(step: str, begun: Case) -> Case:
     return replace(case, steps={**case.steps, step: {**case.steps[step], **REVERSING["held"]}})
 
 
+def failed_call(step: str, case: Case, kind: str = "call_failed") -> Case:
+    """The order once a call of a step has failed, after it was cancelled."""
+    return replace(case, events={**case.events, (kind, step): at(1_005)})
+
+
+def possibly(step: str, others: Mapping[str, str]) -> Sequence[tuple[str, Case, str]]:
+    """A cancelled order of which a step has got no answer, and what is said of its reversal."""
+    away = "waiting for the carrier" if step == SHIPMENT else "waiting for the payment service"
+    begun = cancel(forward({**others, step: "to be retried"}))
+    running = cancel(forward({**others, step: "running"}))
+
+    def backward(word: str) -> Case:
+        return replace(begun, steps={**begun.steps, step: {**begun.steps[step], **REVERSING[word]}})
+
+    return [
+        ("the service did not answer", failed_call(step, begun), away),
+        ("nothing is known of the service", begun, "waiting"),
+        ("its call is under way", running, "waiting"),
+        ("its call is made again and again", failed_call(step, running), away),
+        ("the service is away", backward("held"), away),
+        ("the service is tried in an outage", backward("probed"), away),
+        ("the reversal is under way", backward("under way"), "in progress"),
+        ("the reversal is to be tried again", backward("tried again"), "trying again"),
+        (
+            "the reversal is tried again",
+            failed_call(step, backward("under way"), "compensation_timed_out"),
+            "trying again",
+        ),
+    ]
+
+
+MAY_BE_SENT = possibly(SHIPMENT, BOTH)
+MAY_BE_RESERVED = possibly(APPROVAL, {STOCK: "completed"})
 WE_ARE_SORRY = "We couldn’t fulfil it, and we’re sorry."
 AFTERWARDS = "We cancelled it."
 HELD_UP = (
     "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing"
     " you need to do."
 )
+
+CARRIER_IS_AWAY = [
+    "The carrier can’t take your parcel at the moment. We’ll go on as soon as it can. " + NOTHING_TO_DO
+]
 
 TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
     "ordered during an outage": (
@@ -77,9 +115,21 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
     ),
     "tried in vain during an outage": (
         forward({STOCK: "held again", APPROVAL: "running"}),
-        "We’re trying one step again.",
+        "Thank you. We’re working on it.",
         ["Reserving stock: waiting for our warehouse", "Approving payment: in progress", *AHEAD],
-        ["Our warehouse isn’t answering, so we’re asking again. " + NOTHING_TO_DO],
+        [NOTHING_TO_DO + " You can close this page and come back to it at any time."],
+    ),
+    "tried in vain, and waits": (
+        forward({**BOTH, SHIPMENT: "held again"}),
+        "Your order is waiting.",
+        [RESERVED, "Handing to the carrier: waiting for the carrier", *AHEAD[1:]],
+        CARRIER_IS_AWAY,
+    ),
+    "tried during an outage": (
+        forward({**BOTH, SHIPMENT: "probed"}),
+        "Your order is waiting.",
+        [RESERVED, "Handing to the carrier: waiting for the carrier", *AHEAD[1:]],
+        CARRIER_IS_AWAY,
     ),
     "one of two done, the other held up": (
         forward({STOCK: "completed", APPROVAL: "failed"}),
@@ -193,7 +243,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         "We’re cancelling your order.",
         [
             "Cancelled by us: done 1000",
-            "Release of €39.00, if it was reserved: in progress",
+            "Release of €39.00, if it was reserved: waiting",
             f"{NOT_OVER}: to come",
         ],
         [
@@ -209,7 +259,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             RESERVED,
             "Cancelled by us: done 1000",
             "Release of €39.00: in progress",
-            "Releasing the stock: to come",
+            "Releasing the stock: in progress",
             f"{NOT_OVER}: to come",
         ],
         [
@@ -225,13 +275,44 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             RESERVED,
             "Handed to the carrier: done 30",
             "Cancelled by us: done 1000",
-            "Release of €39.00: in progress",
             "Cancelling the shipment: waiting for the carrier",
+            "Release of €39.00: to come",
             "Releasing the stock: to come",
             f"{NOT_OVER}: to come",
         ],
         [],
     ),
+    **{
+        f"cancelled when the carrier may have it, and {name}": (
+            case,
+            "We’re cancelling your order.",
+            [
+                RESERVED,
+                "Cancelled by us: done 1000",
+                f"Cancelling the shipment: {word}",
+                "Release of €39.00: to come",
+                "Releasing the stock: to come",
+                f"{NOT_OVER}: to come",
+            ],
+            [],
+        )
+        for name, case, word in MAY_BE_SENT
+    },
+    **{
+        f"cancelled when it may be reserved, and {name}": (
+            case,
+            "We’re cancelling your order.",
+            [
+                "Stock reserved: done 10",
+                "Cancelled by us: done 1000",
+                f"Release of €39.00, if it was reserved: {word}",
+                "Releasing the stock: in progress",
+                f"{NOT_OVER}: to come",
+            ],
+            [],
+        )
+        for name, case, word in MAY_BE_RESERVED
+    },
     "cancelled, and only the payment is reversed yet": (
         reversed_step(cancel(forward(BOTH)), APPROVAL),
         "We’re cancelling your order.",
@@ -240,7 +321,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             "Payment approved: reversed later 20",
             "Cancelled by us: done 1000",
             "€39.00 released, nothing charged: done 1010",
-            "Releasing the stock: to come",
+            "Releasing the stock: in progress",
             f"{NOT_OVER}: to come",
         ],
         [],
@@ -252,7 +333,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             RESERVED,
             "Handed to the carrier: done 30",
             "Cancelled by us: done 1000",
-            "Refund of €39.00, if it was taken: in progress",
+            "Refund of €39.00, if it was taken: waiting",
             "Cancelling the shipment: to come",
             "Releasing the stock: to come",
             f"{NOT_OVER}: to come",

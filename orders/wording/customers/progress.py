@@ -43,6 +43,7 @@ from orders.wording.customers.situations import (
     may_cancel,
     retried_steps,
     situation_of,
+    tried_steps,
     waiting_steps,
     was_fulfilled,
     words_for,
@@ -178,8 +179,8 @@ def _sentences(
             before = [say(_wait_words(order, own), order)]
         case Situation.FULFILLED if order.state == ProcessState.ERROR:
             before, sentence = [say(sentence, order)], words_for(Situation.STOPPED, order).sentence
-        case Situation.FULFILLED if retried := retried_steps(order, occurrences):
-            sentence = own.retries.get(declared_name(retried[0]), sentence)
+        case Situation.FULFILLED if tried := tried_steps(order, occurrences):
+            sentence = own.retries.get(declared_name(tried[0]), sentence)
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
             sentence = own.complete_in_part
         case Situation.STOPPED:
