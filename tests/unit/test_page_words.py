@@ -20,7 +20,6 @@ from tests.unit.shop_orders import (
     WHOLE,
     Case,
     all_reversed,
-    at,
     cancel,
     forward,
     reversed_step,
@@ -49,39 +48,6 @@ def held_on_the_way_back(step: str, begun: Case) -> Case:
     return replace(case, steps={**case.steps, step: {**case.steps[step], **REVERSING["held"]}})
 
 
-def failed_call(step: str, case: Case, kind: str = "call_failed") -> Case:
-    """The order once a call of a step has failed, after it was cancelled."""
-    return replace(case, events={**case.events, (kind, step): at(1_005)})
-
-
-def possibly(step: str, others: Mapping[str, str]) -> Sequence[tuple[str, Case, str]]:
-    """A cancelled order of which a step has got no answer, and what is said of its reversal."""
-    away = "waiting for the carrier" if step == SHIPMENT else "waiting for the payment service"
-    begun = cancel(forward({**others, step: "to be retried"}))
-    running = cancel(forward({**others, step: "running"}))
-
-    def backward(word: str) -> Case:
-        return replace(begun, steps={**begun.steps, step: {**begun.steps[step], **REVERSING[word]}})
-
-    return [
-        ("the service did not answer", failed_call(step, begun), away),
-        ("nothing is known of the service", begun, "waiting"),
-        ("its call is under way", running, "waiting"),
-        ("its call is made again and again", failed_call(step, running), away),
-        ("the service is away", backward("held"), away),
-        ("the service is tried in an outage", backward("probed"), away),
-        ("the reversal is under way", backward("under way"), "in progress"),
-        ("the reversal is to be tried again", backward("tried again"), "trying again"),
-        (
-            "the reversal is tried again",
-            failed_call(step, backward("under way"), "compensation_timed_out"),
-            "trying again",
-        ),
-    ]
-
-
-MAY_BE_SENT = possibly(SHIPMENT, BOTH)
-MAY_BE_RESERVED = possibly(APPROVAL, {STOCK: "completed"})
 WE_ARE_SORRY = "We couldn’t fulfil it, and we’re sorry."
 AFTERWARDS = "We cancelled it."
 HELD_UP = (
@@ -282,37 +248,6 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         ],
         [],
     ),
-    **{
-        f"cancelled when the carrier may have it, and {name}": (
-            case,
-            "We’re cancelling your order.",
-            [
-                RESERVED,
-                "Cancelled by us: done 1000",
-                f"Cancelling the shipment: {word}",
-                "Release of €39.00: to come",
-                "Releasing the stock: to come",
-                f"{NOT_OVER}: to come",
-            ],
-            [],
-        )
-        for name, case, word in MAY_BE_SENT
-    },
-    **{
-        f"cancelled when it may be reserved, and {name}": (
-            case,
-            "We’re cancelling your order.",
-            [
-                "Stock reserved: done 10",
-                "Cancelled by us: done 1000",
-                f"Release of €39.00, if it was reserved: {word}",
-                "Releasing the stock: in progress",
-                f"{NOT_OVER}: to come",
-            ],
-            [],
-        )
-        for name, case, word in MAY_BE_RESERVED
-    },
     "cancelled, and only the payment is reversed yet": (
         reversed_step(cancel(forward(BOTH)), APPROVAL),
         "We’re cancelling your order.",

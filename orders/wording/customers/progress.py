@@ -31,6 +31,7 @@ from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
 from orders.wording.customers.charges import charge_of, charge_words, is_returned, present_charge
+from orders.wording.customers.corrections import with_correction
 from orders.wording.customers.refusals import (
     refusal_sentences,
     unresolved_reason,
@@ -110,6 +111,7 @@ def progress(
     order, occurrences = tracked.order, tracked.occurrences
     situation = situation_of(order, occurrences)
     words = with_refusal(words_for(situation, order), order, situation)
+    words = with_correction(words, order, occurrences, situation)
     sentences = _sentences(tracked, situation, locale, names)
     late_at = None if situation in QUIET_WHEN_LATE else _late_at(tracked)
     is_late = late_at is not None and now > late_at
@@ -169,7 +171,8 @@ def _sentences(
 ) -> list[str]:
     order, occurrences = tracked.order, tracked.occurrences
     own = customer_words(order.workflow)
-    sentence = with_refusal(words_for(situation, order), order, situation).sentence
+    words = with_refusal(words_for(situation, order), order, situation)
+    sentence = with_correction(words, order, occurrences, situation).sentence
     before: list[str] = []
     after = ""
     match situation:
