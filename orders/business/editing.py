@@ -109,6 +109,16 @@ def lasting_steps(workflow: str, version: int) -> frozenset[str]:
     )
 
 
+def later_steps(workflow: str, version: int, step: str) -> frozenset[str]:
+    """Returns the steps that come after this one, at once or by way of others. What they did is reversed before it."""
+    later: set[str] = set()
+    new = {declared_name(step)}
+    while new:
+        new = {s.name for s in _declared(workflow, version) if new.intersection(s.after)} - later
+        later |= new
+    return frozenset(later)
+
+
 def customer_words(workflow: str) -> CustomerWords:
     """Returns what the customers of a workflow's orders see; the general words if this release does not have it."""
     kind = registry.find_kind(workflow)

@@ -147,6 +147,8 @@ class CustomerWords:
     unanswered: Mapping[str, RefusalWords] = field(default_factory=dict)
     """What is said of steps that got no answer and that their customer may have tried again
     (`Step.customer_resubmits`)."""
+    corrections: Mapping[str, SituationWords] = field(default_factory=dict)
+    """What is said while the order is corrected, by the field of the order that its customer has changed."""
     reasons: Mapping[Reason, Words] = field(default_factory=dict)
     """Why an order is cancelled."""
     charges: Mapping[Charge, ChargeWords] = field(default_factory=dict)

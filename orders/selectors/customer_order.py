@@ -17,6 +17,7 @@ from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessag
 from orders.selectors.order_waits import Waiting, awaited, waiting_of_order, waiting_of_step
 from orders.vocabulary import FINISHED_STATES, Goal, Outcome, ProcessState, StepStatus, WaitingFor, WaitKind
 
+ENDED_STEPS = frozenset({StepStatus.COMPLETED, StepStatus.SKIPPED, StepStatus.COMPENSATED, StepStatus.FAILED})
 PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
 
 
@@ -35,9 +36,10 @@ class CustomerStep:
     """Where a step of an order stands. `not_before` is when a waiting step is tried again.
 
     `awaits` is what kind of answer from outside it waits for, also while its agent asks again whether there is one.
-    `is_backward` says that what is under way, or awaited, is its compensation. `outcome` is what is known of its remote
-    effect, whether or not that was reversed since. `result` is what its agent returned, if clients see something of it
-    (`OrderKind.client_results`), and then whatever that is.
+    `is_backward` says that what is under way, or awaited, is its compensation. `is_probing` says that what does it
+    could not be used, and nothing has shown yet that it can be: a call under way may. `outcome` is what is known of its
+    remote effect, whether or not that was reversed since. `result` is what its agent returned, if clients see something
+    of it (`OrderKind.client_results`), and then whatever that is.
     """
 
     name: str
@@ -51,6 +53,7 @@ class CustomerStep:
     awaits: WaitKind | None = None
     waiting: Waiting | None = None
     is_backward: bool = False
+    is_probing: bool = False
     outcome: str = Outcome.NONE.value
     result: object = None
 
@@ -243,6 +246,7 @@ def customer_line(sku: str, title: str, quantity: int, price: int, currency: str
 
 def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:
     """A step from its columns, of an order with this goal."""
+    waiting = waiting_of_step(step, goal)
     return CustomerStep(
         name=step["name"],
         state=step["state"],
@@ -253,8 +257,11 @@ def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:
         not_before=step["not_before"],
         error=public_error(step["error"]),
         awaits=awaited(step),
-        waiting=waiting_of_step(step, goal),
+        waiting=waiting,
         is_backward=_is_backward(step),
+        is_probing=waiting is None
+        and step.get("wanted_since") is not None
+        and step["state"] not in ENDED_STEPS,
         outcome=step["outcome"] or Outcome.NONE.value,
         result=step.get("result"),
     )

@@ -26,7 +26,7 @@ from orders.selectors.customer_order import (
 
 STEP_TIMES = (
     *("complete_by", "started_at", "completed_at", "not_before", "awaits_until"),
-    *("waiting_since", "paused_since", "compensation_sent_at"),
+    *("waiting_since", "wanted_since", "paused_since", "compensation_sent_at"),
 )
 STEP_COLUMNS = ("name", "state", "attempt", "outcome", "error", "awaits", *STEP_TIMES)
 

@@ -16,6 +16,30 @@ OUTAGE_OF_PAYMENT = _(
     " twice, and there’s nothing you need to do."
 )
 WAITS_FOR_PAYMENT = _("waiting for the payment service")
+CORRECTIONS = {
+    "payment_method": SituationWords(
+        headline=_("We’re switching to the card that you chose."),
+        sentence=_(
+            "First we’re releasing whatever was reserved on the card you used last, and then we’ll go on with the new"
+            " one. You won’t be charged twice, and there’s nothing you need to do."
+        ),
+    ),
+    "ship_to": SituationWords(
+        headline=_("We’re changing where your order goes."),
+        sentence=_(
+            "The total isn’t the same as before, so first we’re releasing what was reserved on your card. Then we’ll go"
+            " on with the new address. You won’t be charged twice, and there’s nothing you need to do."
+        ),
+    ),
+    "lines": SituationWords(
+        headline=_("We’re changing what you ordered."),
+        sentence=_(
+            "The total isn’t the same as before, so first we’re releasing what was reserved on your card. Then we’ll go"
+            " on with what you ordered now. You won’t be charged twice, and there’s nothing you need to do."
+        ),
+    ),
+}
+"""What is said while what a customer has changed is corrected, by the field."""
 
 STOCK = StageWords(
     title=_("Stock reserved"),
@@ -110,6 +134,7 @@ CUSTOMER_WORDS = CustomerWords(
         ),
         POINT_OF_NO_RETURN: OUTAGE_OF_PAYMENT,
     },
+    corrections=CORRECTIONS,
     refusals=REFUSALS,
     unanswered=UNANSWERED,
     charges={

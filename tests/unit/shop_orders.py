@@ -31,7 +31,7 @@ PLACED = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NEEDED = {need for step in FULFIL.steps for need in step.needs}
 MOMENTS = (
     *("complete_by", "started_at", "completed_at", "not_before", "awaits_until"),
-    *("waiting_since", "paused_since", "compensation_sent_at"),
+    *("waiting_since", "wanted_since", "paused_since", "compensation_sent_at"),
 )
 UNTOUCHED: Mapping[str, Any] = {
     **dict.fromkeys(("error", "awaits", *MOMENTS)),
@@ -54,6 +54,7 @@ OPEN: Mapping[str, Mapping[str, Any]] = {
     "to be retried": {**AGAIN, "not_before": at(500)},
     "running": {**AGAIN, "state": "running", "complete_by": at(500)},
     "running again": {"attempt": 2, "outcome": "unknown", "state": "running", "complete_by": at(500)},
+    "probed": {**AGAIN, "state": "running", "wanted_since": PLACED, "complete_by": at(500)},
     "refused": {**REFUSED, "error": {"code": "no", "message": "no"}},
     "failed": {**REFUSED, "attempt": 3, "outcome": "unknown", "error": {"code": "http_503", "message": "no"}},
     "reversed first": {**AGAIN, "state": "compensating"},
@@ -63,7 +64,7 @@ OPEN: Mapping[str, Mapping[str, Any]] = {
         "not_before": at(3_600),
     },
 }
-ALIKE = ("held", "paused", "again", "reversed first", "settled")
+ALIKE = ("held", "paused", "again", "probed", "reversed first", "settled")
 """What is like another state on the way back, where no step waits for its turn and nobody counts attempts."""
 COMPLETED: Mapping[str, Any] = {"state": "completed", "attempt": 1, "outcome": "done"}
 SKIPPED: Mapping[str, Any] = {"state": "skipped"}
@@ -182,6 +183,7 @@ def every_way_back(begun: Case) -> Iterator[Case]:
 REVERSING: Mapping[str, Mapping[str, Any]] = {
     "under way": {"state": "compensating", "attempt": 4, "complete_by": at(1_500)},
     "held": {"state": "compensating", "attempt": 4, "waiting_since": at(1_000), "not_before": None},
+    "probed": {"state": "compensating", "attempt": 4, "wanted_since": at(1_000), "complete_by": at(1_500)},
     "tried again": {"state": "compensating", "attempt": 4, "not_before": at(1_500)},
     "failed": {
         "state": "failed",
@@ -194,7 +196,9 @@ REVERSING: Mapping[str, Mapping[str, Any]] = {
 
 def cancel(begun: Case, why: str = "operator_requested") -> Case:
     """The order at the moment at which it is cancelled."""
-    steps = {name: {**step, "waiting_since": None} for name, step in begun.steps.items()}
+    steps = {
+        name: {**step, "waiting_since": None, "wanted_since": None} for name, step in begun.steps.items()
+    }
     return replace(
         begun,
         name=f"{begun.name}; cancelled",
@@ -210,6 +214,7 @@ def reversed_step(case: Case, name: str) -> Case:
     """The order once one more step is reversed, ten seconds after the one before."""
     number = sum(kind == "step_compensated" for kind, _ in case.events) + 1
     columns = {**case.steps[name], "state": "compensated", "attempt": 4, "not_before": None, "error": None}
+    columns |= {"waiting_since": None, "wanted_since": None}
     return replace(
         case,
         name=f"{case.name}; {name} reversed",

@@ -55,6 +55,10 @@ HELD_UP = (
     " you need to do."
 )
 
+CARRIER_IS_AWAY = [
+    "The carrier can’t take your parcel at the moment. We’ll go on as soon as it can. " + NOTHING_TO_DO
+]
+
 TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
     "ordered during an outage": (
         forward({STOCK: "held", APPROVAL: "completed"}),
@@ -77,9 +81,21 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
     ),
     "tried in vain during an outage": (
         forward({STOCK: "held again", APPROVAL: "running"}),
-        "We’re trying one step again.",
+        "Thank you. We’re working on it.",
         ["Reserving stock: waiting for our warehouse", "Approving payment: in progress", *AHEAD],
-        ["Our warehouse isn’t answering, so we’re asking again. " + NOTHING_TO_DO],
+        [NOTHING_TO_DO + " You can close this page and come back to it at any time."],
+    ),
+    "tried in vain, and waits": (
+        forward({**BOTH, SHIPMENT: "held again"}),
+        "Your order is waiting.",
+        [RESERVED, "Handing to the carrier: waiting for the carrier", *AHEAD[1:]],
+        CARRIER_IS_AWAY,
+    ),
+    "tried during an outage": (
+        forward({**BOTH, SHIPMENT: "probed"}),
+        "Your order is waiting.",
+        [RESERVED, "Handing to the carrier: waiting for the carrier", *AHEAD[1:]],
+        CARRIER_IS_AWAY,
     ),
     "one of two done, the other held up": (
         forward({STOCK: "completed", APPROVAL: "failed"}),
@@ -193,7 +209,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
         "We’re cancelling your order.",
         [
             "Cancelled by us: done 1000",
-            "Release of €39.00, if it was reserved: in progress",
+            "Release of €39.00, if it was reserved: waiting",
             f"{NOT_OVER}: to come",
         ],
         [
@@ -209,7 +225,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             RESERVED,
             "Cancelled by us: done 1000",
             "Release of €39.00: in progress",
-            "Releasing the stock: to come",
+            "Releasing the stock: in progress",
             f"{NOT_OVER}: to come",
         ],
         [
@@ -225,8 +241,8 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             RESERVED,
             "Handed to the carrier: done 30",
             "Cancelled by us: done 1000",
-            "Release of €39.00: in progress",
             "Cancelling the shipment: waiting for the carrier",
+            "Release of €39.00: to come",
             "Releasing the stock: to come",
             f"{NOT_OVER}: to come",
         ],
@@ -240,7 +256,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             "Payment approved: reversed later 20",
             "Cancelled by us: done 1000",
             "€39.00 released, nothing charged: done 1010",
-            "Releasing the stock: to come",
+            "Releasing the stock: in progress",
             f"{NOT_OVER}: to come",
         ],
         [],
@@ -252,7 +268,7 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             RESERVED,
             "Handed to the carrier: done 30",
             "Cancelled by us: done 1000",
-            "Refund of €39.00, if it was taken: in progress",
+            "Refund of €39.00, if it was taken: waiting",
             "Cancelling the shipment: to come",
             "Releasing the stock: to come",
             f"{NOT_OVER}: to come",

@@ -1,25 +1,27 @@
 """The stages of an order on its way back: what was done, that it was cancelled, and what was reversed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from babel import Locale
 from django.utils.translation import gettext_lazy as _
 
-from orders.business.editing import customer_words, lasting_steps
+from orders.business.editing import customer_words, lasting_steps, later_steps
 from orders.business.words import CANCELLED, Words
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
-from orders.vocabulary import EventKind, Outcome, ProcessState, Reason, StepStatus
+from orders.vocabulary import EventKind, Outcome, ProcessState, Reason, StepStatus, WaitingFor
 from orders.wording.customers.charges import (
+    MAY_HAVE_BEGUN,
     charge_words,
     is_returned,
     returned_at,
+    steps_to_return,
     steps_with_money,
 )
 from orders.wording.customers.saying import say, say_amount
-from orders.wording.customers.situations import is_held
+from orders.wording.customers.situations import has_failed_call, is_held
 from orders.wording.customers.stages import (
     Group,
     Stage,
@@ -35,6 +37,7 @@ CANCELLED_BY_CUSTOMER: Words = _("You cancelled it")
 CANCELLED_BY_US: Words = _("Cancelled by us")
 AFTER_REVERSAL: Words = _("{stage}: reversed")
 UNTIL_REVERSAL: Words = _("{stage}: being reversed")
+FAILED_REVERSALS = (EventKind.COMPENSATION_FAILED, EventKind.COMPENSATION_TIMED_OUT)
 
 
 def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> list[Stage]:
@@ -46,10 +49,14 @@ def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, local
         state="done",
         at=request.at if request else None,
     )
-    done = [group for each in groups(order) for group in _done(each)]
-    reversals = [stage for group in done if (stage := _reversal(group, order, occurrences))]
-    money = _money_stage(order, occurrences, locale=locale)
-    returns = [*([money] if money else []), *reversed(reversals)]  # in the order in which they come
+    done = [group for each in groups(order) for group in _parts_with(each, {Outcome.DONE.value})]
+    begun = [group for each in groups(order) for group in _parts_with(each, MAY_HAVE_BEGUN)]
+    reversals = [(_place(group.steps, order), _reversal(group, order, occurrences)) for group in begun]
+    to_return = steps_to_return(order)
+    money_place = _place(to_return, order) if to_return else len(order.steps)
+    money = (money_place, _money_stage(order, occurrences, locale=locale))
+    by_place = sorted([money, *reversed(reversals)], key=lambda placed: placed[0], reverse=True)
+    returns = [stage for _, stage in by_place if stage]  # in the order in which they come
     return in_order_of_time(
         [
             placed_stage(order),
@@ -61,11 +68,16 @@ def cancellation_stages(order: CustomerOrder, occurrences: Occurrences, *, local
     )
 
 
-def _done(group: Group) -> list[Group]:
-    """What was done of a stage: all of it, those of its parts of which all was done, or nothing."""
-    if group.steps and all(step.outcome == Outcome.DONE for step in group.steps):
+def _parts_with(group: Group, outcomes: Collection[str]) -> list[Group]:
+    """What has one of these outcomes of a stage: all of it, those of its parts of which all has, or nothing."""
+    if group.steps and all(step.outcome in outcomes for step in group.steps):
         return [group]
-    return [part for each in parts_of(group) for part in _done(each)]
+    return [part for each in parts_of(group) for part in _parts_with(each, outcomes)]
+
+
+def _place(steps: Sequence[CustomerStep], order: CustomerOrder) -> int:
+    """The place of the last of these steps among the order's. The last one is reversed first."""
+    return max(order.steps.index(step) for step in steps)
 
 
 def _forward_stages(group: Group, order: CustomerOrder, occurrences: Occurrences) -> list[Stage]:
@@ -97,8 +109,7 @@ def _reversal(group: Group, order: CustomerOrder, occurrences: Occurrences) -> S
         title = say(words.after_reversal, order) or say(AFTER_REVERSAL, order, stage=noun)
         return Stage(title=title, state="done", at=_last_time(steps, occurrences))
     title = say(words.until_reversal, order) or say(UNTIL_REVERSAL, order, stage=noun)
-    is_begun = any(step.state == StepStatus.COMPENSATING for step in steps)
-    return _open_stage(title, steps, order, state="now" if is_begun else "later")
+    return _open_stage(title, steps, order, occurrences)
 
 
 def _money_stage(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> Stage | None:
@@ -109,15 +120,54 @@ def _money_stage(order: CustomerOrder, occurrences: Occurrences, *, locale: Loca
         title = say_amount(words.stage, order, locale=locale)
         return Stage(title=title, state="done", at=returned_at(order, occurrences))
     title = say_amount(words.ahead or words.stage, order, locale=locale)
-    return _open_stage(title, steps_with_money(order), order, state="now")
+    return _open_stage(title, steps_to_return(order), order, occurrences)
 
 
-def _open_stage(title: str, steps: Sequence[CustomerStep], order: CustomerOrder, *, state: str) -> Stage:
-    """A reversal that is not over: in this state, unless it is held up."""
+def _open_stage(
+    title: str, steps: Sequence[CustomerStep], order: CustomerOrder, occurrences: Occurrences
+) -> Stage:
+    """A reversal that is not over.
+
+    What may have been begun and got no answer is reversed once it can no longer take effect. Until then the reversal
+    waits, also for the service that has not answered.
+    """
+    steps = [step for step in steps if step.state != StepStatus.COMPENSATED]
+    begun = [step for step in steps if step.is_backward]
+    unanswered = [step for step in steps if step.outcome == Outcome.UNKNOWN and not step.is_backward]
+    failing = [step for step in unanswered if has_failed_call(step, occurrences)]
     if held := next((step for step in steps if is_held(step)), None):
         return Stage(title=title, state="wait", note=waiting_note(held, order))
-    is_begun = any(step.state == StepStatus.COMPENSATING for step in steps)
-    return Stage(title=title, state="stop" if order.state == ProcessState.ERROR and not is_begun else state)
+    if order.state == ProcessState.ERROR and not begun:
+        return Stage(title=title, state="stop")
+    if steps and all(_comes_later(step, order) for step in steps):
+        return Stage(title=title, state="later")
+    if begun:
+        is_repeated = any(_is_reversed_again(step, occurrences) for step in begun)
+        return Stage(title=title, state="retry" if is_repeated else "now")
+    if failing:
+        return Stage(title=title, state="wait", note=waiting_note(failing[0], order))
+    return Stage(title=title, state="wait" if unanswered else "now")
+
+
+def _comes_later(step: CustomerStep, order: CustomerOrder) -> bool:
+    """Whether something else is to be reversed before what this step did."""
+    later = later_steps(order.workflow, order.workflow_version, step.name)
+    return any(
+        declared_name(other.name) in later
+        and other.outcome in MAY_HAVE_BEGUN
+        and other.state != StepStatus.COMPENSATED
+        and _is_reversible(other, order)
+        for other in order.steps
+    )
+
+
+def _is_reversed_again(step: CustomerStep, occurrences: Occurrences) -> bool:
+    """Whether a call that was to reverse what this step did has failed, and is made again."""
+    request = occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
+    failures = (occurrences.get((kind, step.name)) for kind in FAILED_REVERSALS)
+    has_failed = any(failure and request and failure.at > request.at for failure in failures)
+    waits = step.waiting is not None and step.waiting.kind is WaitingFor.RETRY
+    return has_failed or waits or has_failed_call(step, occurrences)
 
 
 def _last_stage(order: CustomerOrder, occurrences: Occurrences, *, is_next: bool) -> Stage:
@@ -128,9 +178,12 @@ def _last_stage(order: CustomerOrder, occurrences: Occurrences, *, is_next: bool
         words = own.cancelled if were_told and (tellers or not own.afterwards) else CANCELLED
         return Stage(title=say(words, order), state="done", at=end.at if end else None)
     title = say(own.cancelling, order)
-    return (
-        _open_stage(title, order.steps, order, state="now") if is_next else Stage(title=title, state="later")
-    )
+    if not is_next:
+        return Stage(title=title, state="later")
+    if held := next((step for step in order.steps if is_held(step)), None):
+        return Stage(title=title, state="wait", note=waiting_note(held, order))
+    is_begun = any(step.is_backward for step in order.steps)
+    return Stage(title=title, state="stop" if order.state == ProcessState.ERROR and not is_begun else "now")
 
 
 def _is_reversible(step: CustomerStep, order: CustomerOrder) -> bool:

@@ -63,12 +63,12 @@ def charged_at(order: CustomerOrder, occurrences: Occurrences) -> datetime | Non
 
 def is_returned(order: CustomerOrder) -> bool:
     """Whether all the money has been returned."""
-    return all(step.state == StepStatus.COMPENSATED for step in _to_return(order))
+    return all(step.state == StepStatus.COMPENSATED for step in steps_to_return(order))
 
 
 def returned_at(order: CustomerOrder, occurrences: Occurrences) -> datetime | None:
     """When the last of the money was returned; None if none was."""
-    times = [at for step in _to_return(order) if (at := reversed_at(step, occurrences))]
+    times = [at for step in steps_to_return(order) if (at := reversed_at(step, occurrences))]
     return max(times, default=None)
 
 
@@ -77,7 +77,7 @@ def steps_with_money(order: CustomerOrder) -> Sequence[CustomerStep]:
     return [*_reserving_steps(order), *_taking_steps(order)]
 
 
-def _to_return(order: CustomerOrder) -> Sequence[CustomerStep]:
+def steps_to_return(order: CustomerOrder) -> Sequence[CustomerStep]:
     """The steps whose money is to be returned: that took it, or may have, and otherwise that reserved it."""
     was_to_be_taken = charge_of(order) in (Charge.CHARGED, Charge.UNCERTAIN)
     steps = _taking_steps(order) if was_to_be_taken else _reserving_steps(order)

@@ -31,6 +31,7 @@ from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
 from orders.wording.customers.charges import charge_of, charge_words, is_returned, present_charge
+from orders.wording.customers.corrections import with_correction
 from orders.wording.customers.refusals import (
     refusal_sentences,
     unresolved_reason,
@@ -43,6 +44,7 @@ from orders.wording.customers.situations import (
     may_cancel,
     retried_steps,
     situation_of,
+    tried_steps,
     waiting_steps,
     was_fulfilled,
     words_for,
@@ -109,6 +111,7 @@ def progress(
     order, occurrences = tracked.order, tracked.occurrences
     situation = situation_of(order, occurrences)
     words = with_refusal(words_for(situation, order), order, situation)
+    words = with_correction(words, order, occurrences, situation)
     sentences = _sentences(tracked, situation, locale, names)
     late_at = None if situation in QUIET_WHEN_LATE else _late_at(tracked)
     is_late = late_at is not None and now > late_at
@@ -168,7 +171,8 @@ def _sentences(
 ) -> list[str]:
     order, occurrences = tracked.order, tracked.occurrences
     own = customer_words(order.workflow)
-    sentence = with_refusal(words_for(situation, order), order, situation).sentence
+    words = with_refusal(words_for(situation, order), order, situation)
+    sentence = with_correction(words, order, occurrences, situation).sentence
     before: list[str] = []
     after = ""
     match situation:
@@ -178,8 +182,8 @@ def _sentences(
             before = [say(_wait_words(order, own), order)]
         case Situation.FULFILLED if order.state == ProcessState.ERROR:
             before, sentence = [say(sentence, order)], words_for(Situation.STOPPED, order).sentence
-        case Situation.FULFILLED if retried := retried_steps(order, occurrences):
-            sentence = own.retries.get(declared_name(retried[0]), sentence)
+        case Situation.FULFILLED if tried := tried_steps(order, occurrences):
+            sentence = own.retries.get(declared_name(tried[0]), sentence)
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
             sentence = own.complete_in_part
         case Situation.STOPPED:

@@ -91,16 +91,16 @@ def situation_of(order: CustomerOrder, occurrences: Occurrences) -> Situation:
 
 
 def _forward_situation(order: CustomerOrder, occurrences: Occurrences) -> Situation:
-    is_under_way = any(_is_under_way(step) for step in order.steps)
+    has_step_under_way = any(map(is_under_way, order.steps))
     if declined_step(order):
         return Situation.DECLINED
     if any(step.is_backward for step in order.steps):  # on the order's way forward
         return Situation.CORRECTING
-    if order.pause and not is_under_way:
+    if order.pause and not has_step_under_way:
         return Situation.WAITING
     if retried_steps(order, occurrences):
         return Situation.RETRYING
-    if waiting_steps(order) and not is_under_way:
+    if waiting_steps(order) and not has_step_under_way:
         return Situation.WAITING
     return Situation.WORKING if order.steps else Situation.RECEIVED
 
@@ -136,13 +136,22 @@ def waiting_steps(order: CustomerOrder) -> Sequence[CustomerStep]:
 
 
 def is_held(step: CustomerStep) -> bool:
-    """Whether a step's turn has come, and nothing can do it: an outage, too much to do, or an operator's pause."""
+    """Whether a step's turn has come, and nothing can do it: an outage, too much to do, or an operator's pause. A call
+    that may show that an outage is over is no news before it is answered."""
     held = (WaitingFor.AGENT, WaitingFor.OPERATOR)
-    return step.waiting is not None and step.waiting.kind in held and not step.awaits
+    is_waiting = step.waiting is not None and step.waiting.kind in held
+    return (is_waiting or step.is_probing) and not step.awaits
 
 
 def retried_steps(order: CustomerOrder, occurrences: Occurrences) -> Sequence[str]:
-    """The unfinished steps that have been tried before, in an earlier attempt or an earlier call of this attempt."""
+    """The unfinished steps that have been tried before, in an earlier attempt or an earlier call of this attempt. What
+    waits for the end of an outage is not being tried."""
+    tried = tried_steps(order, occurrences)
+    return [step.name for step in order.steps if step.name in tried and not is_held(step)]
+
+
+def tried_steps(order: CustomerOrder, occurrences: Occurrences) -> Sequence[str]:
+    """The same, with those that wait for the end of an outage."""
     return [step.name for step in order.steps if not step.awaits and _is_retried(step, occurrences)]
 
 
@@ -154,16 +163,19 @@ def _is_retried(step: CustomerStep, occurrences: Occurrences) -> bool:
         return attempts > 0
     if step.state != StepStatus.RUNNING:
         return False
+    return attempts > 1 or has_failed_call(step, occurrences)
+
+
+def has_failed_call(step: CustomerStep, occurrences: Occurrences) -> bool:
+    """Whether a call of the step's last attempt failed in a way after which it is made again."""
     failed = occurrences.get((EventKind.CALL_FAILED, step.name))
     # A call that was refused is not made again: what it was refused for is known in a moment.
-    is_made_again = (
-        failed is not None and failed.attempt == step.attempts and not failed.detail.get("is_final")
-    )
-    return attempts > 1 or is_made_again
+    return failed is not None and failed.attempt == step.attempts and not failed.detail.get("is_final")
 
 
-def _is_under_way(step: CustomerStep) -> bool:
-    return step.state == StepStatus.RUNNING and not step.awaits
+def is_under_way(step: CustomerStep) -> bool:
+    """Whether a step is being done, as far as is known."""
+    return step.state == StepStatus.RUNNING and not step.awaits and not is_held(step)
 
 
 def may_cancel(order: CustomerOrder) -> bool:

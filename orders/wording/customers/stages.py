@@ -19,7 +19,7 @@ from orders.selectors.refusals import is_declined
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import ProcessState, StepStatus
 from orders.wording.customers.saying import say
-from orders.wording.customers.situations import FINISHED, is_held, retried_steps
+from orders.wording.customers.situations import FINISHED, is_held, is_under_way, retried_steps
 from orders.wording.customers.times import done_at
 
 ICONS = {
@@ -172,16 +172,12 @@ def _state_of(steps: Sequence[CustomerStep], order: CustomerOrder, occurrences: 
         return "done" if any(step.state == StepStatus.COMPLETED for step in steps) else "skipped"
     if any(step.state == StepStatus.FAILED for step in steps):
         return "stop"
-    if order.pause and any(step.attempts for step in steps) and not any(map(_is_called, steps)):
+    if order.pause and any(step.attempts for step in steps) and not any(map(is_under_way, steps)):
         return "wait"
-    if any(step.name in retried and not is_held(step) for step in steps):
+    if any(step.name in retried for step in steps):
         return "retry" if is_open else "stop"
-    if any(_is_called(step) or step.is_backward for step in steps):
+    if any(is_under_way(step) or (step.is_backward and not is_held(step)) for step in steps):
         return "now"
     if any(step.awaits or is_held(step) for step in steps):
         return "wait"
     return "now" if is_open and any(step.attempts for step in steps) else "later"
-
-
-def _is_called(step: CustomerStep) -> bool:
-    return step.state == StepStatus.RUNNING and not step.awaits

@@ -59,6 +59,7 @@ MEANS_NOTHING = frozenset(
         "Pay another way",
         "Pay this way",
         "Total",
+        "{label}: {text}",
         "free",
         "Order number",
         "Placed",

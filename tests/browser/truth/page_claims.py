@@ -81,6 +81,9 @@ HEADLINES: Mapping[str, Holds] = {
     "Your order is waiting.": lambda k: k.failed(*ALL),
     "We’re trying one step again.": lambda k: k.failed(*ALL),
     "We’re correcting your order.": lambda k: k.happened("corrected") or k.happened("paid_again"),
+    "We’re switching to the card that you chose.": lambda k: k.happened("paid_again"),
+    "We’re changing where your order goes.": lambda k: k.happened("corrected"),
+    "We’re changing what you ordered.": lambda k: k.happened("corrected"),
     "We need something from you.": lambda k: k.waits_for_customer,
     "Your card was declined.": declined,
     "We don’t have enough posters for your order.": short,
@@ -109,6 +112,18 @@ PROGRESS: Mapping[str, Holds] = {
     ),
     "Something in it was changed, so we’re taking back what was done before and doing it anew. There’s nothing you "
     "need to do.": lambda k: (k.happened("corrected") or k.happened("paid_again")) and nothing_to_do(k),
+    "First we’re releasing whatever was reserved on the card you used last, and then we’ll go on with the new one. You "
+    "won’t be charged twice, and there’s nothing you need to do.": (
+        lambda k: k.happened("paid_again") and uncharged(k) and nothing_to_do(k)
+    ),
+    "The total isn’t the same as before, so first we’re releasing what was reserved on your card. Then we’ll go on "
+    "with the new address. You won’t be charged twice, and there’s nothing you need to do.": (
+        lambda k: k.happened("corrected") and uncharged(k) and nothing_to_do(k)
+    ),
+    "The total isn’t the same as before, so first we’re releasing what was reserved on your card. Then we’ll go on "
+    "with what you ordered now. You won’t be charged twice, and there’s nothing you need to do.": (
+        lambda k: k.happened("corrected") and uncharged(k) and nothing_to_do(k)
+    ),
     "We’re finishing the last details. There’s nothing you need to do.": paid_and_sent,
     "Only our confirmation email is still to come.": (
         lambda k: (
