@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
 from django.db.models import BooleanField, Case, Count, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
+from django.utils.translation import get_language
 
 from orders.fields.money import Money
 from orders.shop import search
@@ -32,15 +34,16 @@ LARGEST_PRICE = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class PosterFilter:
-    """Which posters to show: those that have an offer of this `size`, such as "30x40", at one of these prices. Where
-    some offers of that size can be bought, only their prices count. Prices are in minor units; `sort` is one of
-    `ORDERINGS`. `names` has the words of each family's name in the reader's
+    """Which posters to show: those that have an offer of this `size`, such as "30x40", and this `edition`, at one of
+    these prices. Where some of a poster's offers of both can be bought, only their prices count. Prices are in minor
+    units; `sort` is one of `ORDERINGS`. `names` has the words of each family's name and of each mood in the reader's
     language."""
 
     text: str = ""
     names: Mapping[str, Collection[str]] = field(default_factory=dict)
     family: str = ""
     size: str = ""
+    edition: str = ""
     price_from: int | None = None
     price_to: int | None = None
     sort: str = "featured"
@@ -48,7 +51,7 @@ class PosterFilter:
     @property
     def chooses_offers(self) -> bool:
         """Whether some offers of a poster may match, and others not."""
-        return bool(self.size) or self.price_from is not None or self.price_to is not None
+        return bool(self.size or self.edition) or self.price_from is not None or self.price_to is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,10 +147,12 @@ def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
     return posters
 
 
-def offers_in(size: str) -> QuerySet[Product]:
-    """The products for sale of this size, or of any if it is empty."""
+def offers_in(size: str, edition: str = "") -> QuerySet[Product]:
+    """The products for sale of this size and this edition, or of any if it is empty."""
     offers = Product.objects.filter(is_listed=True)
-    return offers.filter(size=size) if size else offers
+    if size:
+        offers = offers.filter(size=size)
+    return offers.filter(edition=edition) if edition else offers
 
 
 def posters_of(offers: QuerySet[Product]) -> QuerySet[Product, str]:
@@ -156,9 +161,9 @@ def posters_of(offers: QuerySet[Product]) -> QuerySet[Product, str]:
 
 
 def _posters_at_its_prices(poster_filter: PosterFilter) -> QuerySet[Product, str]:
-    """The SKUs of the posters with an offer of the filter's size that can be bought at its prices; of a poster whose
-    offers of that size are all sold out, any of them will do. The offers are read once."""
-    offers = offers_in(poster_filter.size)
+    """The SKUs of the posters with an offer of the filter's size and edition that can be bought at its prices; of
+    a poster whose offers of both are all sold out, any of them will do. The offers are read once."""
+    offers = offers_in(poster_filter.size, poster_filter.edition)
     if poster_filter.price_from is None and poster_filter.price_to is None:
         return posters_of(offers)
     at_its_prices = _prices(poster_filter)
@@ -179,8 +184,8 @@ def _posters_at_its_prices(poster_filter: PosterFilter) -> QuerySet[Product, str
 
 
 def _matching_offers(poster_filter: PosterFilter) -> QuerySet[Product]:
-    """The offers of the filter's size at its prices, those that can be bought first, then the cheapest."""
-    offers = offers_in(poster_filter.size).filter(_prices(poster_filter))
+    """The offers of the filter's size and edition at its prices, those that can be bought first, then the cheapest."""
+    offers = offers_in(poster_filter.size, poster_filter.edition).filter(_prices(poster_filter))
     return offers.order_by(Case(When(sold_out(), then=1), default=0), "price", "sku")
 
 
@@ -228,6 +233,16 @@ def sizes() -> Sequence[str]:
         text: size for text in offers.values_list("size", flat=True).distinct() if (size := read_size(text))
     }
     return sorted(sides, key=lambda text: (math.prod(sides[text]), text))
+
+
+def is_sold_in(edition: str) -> bool:
+    """Whether any poster is sold in this edition."""
+    return Product.objects.filter(is_listed=True, edition=edition).exists()
+
+
+def is_in_reader_language() -> bool:
+    """Whether titles and descriptions are in the active language."""
+    return get_language() in (None, settings.LANGUAGE_CODE)
 
 
 def poster(sku: str) -> PosterView | None:
