@@ -61,8 +61,8 @@ def read_terms(text: str, *, sizes: Collection[str]) -> SearchTerms:
     text, size = _take_size(text, sizes)
     text, edition = _take_edition(text)
     idle_words = plain_words(str(IDLE_WORDS))
-    kept = [part for part in text.split() if not _is_made_of(part, idle_words)]
-    return SearchTerms(text=" ".join(kept), size=size, edition=edition)
+    parts = [part for part in text.split() if not _is_made_of(part, idle_words)]
+    return SearchTerms(text=" ".join(parts), size=size, edition=edition)
 
 
 def _take_size(text: str, sizes: Collection[str]) -> tuple[str, str]:
@@ -77,13 +77,13 @@ def _take_size(text: str, sizes: Collection[str]) -> tuple[str, str]:
 def _take_edition(text: str) -> tuple[str, str]:
     """The text without the edition in it, if that is sold, and the edition."""
     for edition in Edition:
-        named = re.search(re.escape(str(edition.label)), text, re.IGNORECASE)
-        if named and catalogue.is_sold_in(edition):
-            return f"{text[: named.start()]} {text[named.end() :]}", edition
+        label = re.search(re.escape(str(edition.label)), text, re.IGNORECASE)
+        if label and catalogue.is_sold_in(edition):
+            return f"{text[: label.start()]} {text[label.end() :]}", edition
     signed_words = plain_words(str(SIGNED_WORDS))
-    kept = [part for part in text.split() if not _is_made_of(part, signed_words)]
-    if len(kept) < len(text.split()) and catalogue.is_sold_in(Edition.SIGNED):
-        return " ".join(kept), Edition.SIGNED
+    parts = [part for part in text.split() if not _is_made_of(part, signed_words)]
+    if len(parts) < len(text.split()) and catalogue.is_sold_in(Edition.SIGNED):
+        return " ".join(parts), Edition.SIGNED
     return text, ""
 
 
