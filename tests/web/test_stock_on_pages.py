@@ -123,11 +123,11 @@ def wall(client: Client, query: str = "") -> dict[str, str]:
     """Of each poster on the wall, by its title and in their order, what its card says of its price."""
     html = client.get(f"/{query}").content.decode()
     cards = re.findall(r'<li class="card">.*?</li>', html, re.DOTALL)
-    said = {}
+    prices = {}
     for card in cards:
         (title,) = re.findall(r'<a href="[^"]*"[^>]*>([^<]+)</a>\s*</h', card)
-        said[title] = text_of(card.rpartition('<span class="numbers">')[2]).strip()
-    return said
+        prices[title] = text_of(card.rpartition('<span class="numbers">')[2]).strip()
+    return prices
 
 
 @pytest.mark.parametrize("sort", ["price", "-price"])
