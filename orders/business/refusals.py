@@ -29,6 +29,9 @@ Explain: TypeAlias = Callable[[Mapping[str, Any], Sequence[OrderedLine]], Sequen
 """Makes sentences of what the remote service says in its `detail`, which may be anything, and of the order's lines."""
 CountLeft: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, int]]
 """Says how many are left of each product, by its code, as the remote service says it in its `detail`."""
+RefusedCountry: TypeAlias = Callable[[Mapping[str, Any]], str]
+"""Says to which country nothing is delivered, by its code, as the remote service says it in its `detail`; "" if to
+none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,8 @@ class RefusalWords:
     `in_list` is what a list of orders shows. `explain` makes the first sentences; if they name lines, `names_lines`,
     the kind is asked for their names (`line_names`). `sentence` follows, or `again` once she has changed something and
     it was declined again. `reason` says why the order is cancelled if she did nothing in time. `count_left` is for her
-    form to order fewer: it offers what is left. `nothing_left` is said in place of `sentence` and `again` where none of
+    form to order fewer: it offers what is left. `refused_country` is for her form to give another address: it does not
+    offer that country. `nothing_left` is said in place of `sentence` and `again` where none of
     what she ordered is left, so that she can only cancel.
     """
 
@@ -47,6 +51,7 @@ class RefusalWords:
     explain: Explain | None = None
     names_lines: bool = True
     count_left: CountLeft | None = None
+    refused_country: RefusedCountry | None = None
     nothing_left: Text | None = None
     sentence: Text | None = None
     again: Text | None = None

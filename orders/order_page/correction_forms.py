@@ -22,7 +22,8 @@ UNREADABLE = _("We can’t take this. Please check what you entered.")
 
 class CorrectionForm(forms.Form):
     """An input for each part of a field, filled in with what the order has now. Of lines, one for each line, filled in
-    with as many as can still be had: `stock` says how many there are of the products that are short."""
+    with as many as can still be had: `stock` says how many there are of the products that are short. The
+    `refused_country` is not offered; sent all the same, it is for the kind to refuse."""
 
     def __init__(
         self,
@@ -31,6 +32,8 @@ class CorrectionForm(forms.Form):
         lines: Sequence[CustomerLine],
         stock: Mapping[str, int],
         data: QueryDict | None = None,
+        *,
+        refused_country: str = "",
     ) -> None:
         super().__init__(data, label_suffix="", auto_id="correct-%s")
         self._field = field
@@ -43,7 +46,18 @@ class CorrectionForm(forms.Form):
             present = value.get(part.name) if field.parts and isinstance(value, Mapping) else value
             self.fields[part.name] = _input(part, present if isinstance(present, str | int) else "")
         if field.has_country:
+            self._leave_out(refused_country)
             fit_to_country(self)
+
+    def _leave_out(self, country: str) -> None:
+        """Takes a country out of the choices that are shown."""
+        field = self.fields["country"]
+        offered = [choice for choice in field.choices if choice[0] != country]  # type: ignore[attr-defined]
+        if country and field.initial == country:
+            field.initial = ""
+            if "" not in dict(offered):
+                offered = [("", gettext("Choose a country")), *offered]
+        field.widget.choices = offered
 
     def _name(self, line: CustomerLine) -> str:
         return f"{self._field.name}.{line.sku}"

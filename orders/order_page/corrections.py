@@ -25,7 +25,12 @@ from orders.services import corrections
 from orders.services.act_results import ResultStatus
 from orders.services.corrections import Correction, NotNowError, TotalChangedError
 from orders.services.order_lock import NoSuchOrderError
-from orders.wording.customers.refusals import has_nothing_left, left_of_lines, named_lines
+from orders.wording.customers.refusals import (
+    has_nothing_left,
+    left_of_lines,
+    named_lines,
+    refused_country,
+)
 from orders.wording.customers.refused_fields import refusal_of
 
 AGREED = "agreed"
@@ -49,7 +54,14 @@ def correct(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
         return _nothing_to_do(request, visit)
     sent = request.POST if request.method == "POST" else None
     lines = named_lines(order, line_names(order)) if field.type is FieldType.LINES else ()
-    form = CorrectionForm(field, visit.tracked.data.get(name), lines, left_of_lines(order), sent)
+    form = CorrectionForm(
+        field,
+        visit.tracked.data.get(name),
+        lines,
+        left_of_lines(order),
+        sent,
+        refused_country=refused_country(order) if field.has_country else "",
+    )
     if sent is None or not form.is_valid():
         return _page(request, visit, field, form)
     try:

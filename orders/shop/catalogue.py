@@ -9,14 +9,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, Case, Count, OuterRef, Q, QuerySet, Subquery, When
+from django.conf import settings
+from django.db.models import BooleanField, Case, Count, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
+from django.utils.translation import get_language
 
 from orders.fields.money import Money
 from orders.shop import search
 from orders.shop.models import Product
-from orders.shop.offers import Offer, offer_of, price_of, read_size
+from orders.shop.offers import Offer, offer_of, price_of, read_size, sold_out
 
 ORDERINGS: Mapping[str, Sequence[str]] = {
     "featured": ("rank", "sku"),
@@ -25,22 +27,23 @@ ORDERINGS: Mapping[str, Sequence[str]] = {
     "-price": ("-lowest", "sku"),
     "title": ("title", "sku"),
 }
-"""Each ends with the SKU, so that a poster is on exactly one page. `lowest` is the price of the cheapest offer that
-matches."""
+"""Each ends with the SKU, so that a poster is on exactly one page. `lowest` is the price on its card."""
 
 LARGEST_PRICE = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class PosterFilter:
-    """Which posters to show: those that have an offer of this `size`, such as "30x40", at one of these prices. Prices
-    are in minor units; `sort` is one of `ORDERINGS`. `names` has the words of each family's name in the reader's
+    """Which posters to show: those that have an offer of this `size`, such as "30x40", and this `edition`, at one of
+    these prices. Where some of a poster's offers of both can be bought, only their prices count. Prices are in minor
+    units; `sort` is one of `ORDERINGS`. `names` has the words of each family's name and of each mood in the reader's
     language."""
 
     text: str = ""
     names: Mapping[str, Collection[str]] = field(default_factory=dict)
     family: str = ""
     size: str = ""
+    edition: str = ""
     price_from: int | None = None
     price_to: int | None = None
     sort: str = "featured"
@@ -48,14 +51,14 @@ class PosterFilter:
     @property
     def chooses_offers(self) -> bool:
         """Whether some offers of a poster may match, and others not."""
-        return bool(self.size) or self.price_from is not None or self.price_to is not None
+        return bool(self.size or self.edition) or self.price_from is not None or self.price_to is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PosterCard:
-    """A poster in a list. `price` is that of its cheapest offer that matches; where the filter chooses among its
-    offers, `offer` is the SKU of that one, and `size` its width and height in cm, if known.
-    `is_sold_out` is whether every offer that matches is."""
+    """A poster in a list. `price` is that of its cheapest offer that matches and can be bought, or of one that is sold
+    out if all that match are: then it `is_sold_out`. Where the filter chooses among its offers, `offer` is the SKU of
+    that one, and `size` its width and height in cm, if known."""
 
     sku: str
     title: str
@@ -140,20 +143,16 @@ def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
         matches = RawSQL(f"{search.DOCUMENT} @@ to_tsquery('simple', %s)", [query], BooleanField())
         posters = posters.filter(matches)
     if poster_filter.chooses_offers:
-        posters = posters.filter(sku__in=posters_of(matching_offers(poster_filter)))
+        posters = posters.filter(sku__in=_posters_at_its_prices(poster_filter))
     return posters
 
 
-def matching_offers(poster_filter: PosterFilter) -> QuerySet[Product]:
-    """The products for sale of the filter's size, at its prices."""
+def offers_in(size: str, edition: str = "") -> QuerySet[Product]:
+    """The products for sale of this size and this edition, or of any if it is empty."""
     offers = Product.objects.filter(is_listed=True)
-    if poster_filter.size:
-        offers = offers.filter(size=poster_filter.size)
-    if poster_filter.price_from is not None:
-        offers = offers.filter(price__gte=min(poster_filter.price_from, LARGEST_PRICE))
-    if poster_filter.price_to is not None:
-        offers = offers.filter(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
-    return offers
+    if size:
+        offers = offers.filter(size=size)
+    return offers.filter(edition=edition) if edition else offers
 
 
 def posters_of(offers: QuerySet[Product]) -> QuerySet[Product, str]:
@@ -161,12 +160,51 @@ def posters_of(offers: QuerySet[Product]) -> QuerySet[Product, str]:
     return offers.order_by().values_list(Coalesce("variant_of_id", "sku"), flat=True)
 
 
+def _posters_at_its_prices(poster_filter: PosterFilter) -> QuerySet[Product, str]:
+    """The SKUs of the posters with an offer of the filter's size and edition that can be bought at its prices; of
+    a poster whose offers of both are all sold out, any of them will do. The offers are read once."""
+    offers = offers_in(poster_filter.size, poster_filter.edition)
+    if poster_filter.price_from is None and poster_filter.price_to is None:
+        return posters_of(offers)
+    at_its_prices = _prices(poster_filter)
+    sold_out_now = sold_out()
+    counts = (
+        offers.order_by()
+        .values(poster=Coalesce("variant_of_id", "sku"))
+        .annotate(
+            offers=Count("sku"),
+            sold_out=Count("sku", filter=sold_out_now),
+            matching=Count("sku", filter=at_its_prices),
+            matching_but_sold_out=Count("sku", filter=at_its_prices & sold_out_now),
+        )
+    )
+    can_be_bought = Q(matching__gt=F("matching_but_sold_out"))
+    all_sold_out = Q(offers=F("sold_out"), matching__gt=0)
+    return counts.filter(can_be_bought | all_sold_out).values_list("poster", flat=True)
+
+
+def _matching_offers(poster_filter: PosterFilter) -> QuerySet[Product]:
+    """The offers of the filter's size and edition at its prices, those that can be bought first, then the cheapest."""
+    offers = offers_in(poster_filter.size, poster_filter.edition).filter(_prices(poster_filter))
+    return offers.order_by(Case(When(sold_out(), then=1), default=0), "price", "sku")
+
+
+def _prices(poster_filter: PosterFilter) -> Q:
+    """Whether an offer has one of the filter's prices."""
+    prices = Q()
+    if poster_filter.price_from is not None:
+        prices &= Q(price__gte=min(poster_filter.price_from, LARGEST_PRICE))
+    if poster_filter.price_to is not None:
+        prices &= Q(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
+    return prices
+
+
 def _sorted(posters: QuerySet[Product], poster_filter: PosterFilter) -> QuerySet[Product]:
     """In the chosen order; of a search, the featured order has titles and artists first that have the words."""
     ordering = ORDERINGS[poster_filter.sort]
     if poster_filter.sort in ("price", "-price"):
         its_own = Q(sku=OuterRef("sku")) | Q(variant_of=OuterRef("sku"))
-        offers = matching_offers(poster_filter).filter(its_own).order_by("price")
+        offers = _matching_offers(poster_filter).filter(its_own)
         return posters.annotate(lowest=Subquery(offers.values("price")[:1])).order_by(*ordering)
     if not poster_filter.text or poster_filter.sort != "featured":
         return posters.order_by(*ordering)
@@ -195,6 +233,16 @@ def sizes() -> Sequence[str]:
         text: size for text in offers.values_list("size", flat=True).distinct() if (size := read_size(text))
     }
     return sorted(sides, key=lambda text: (math.prod(sides[text]), text))
+
+
+def is_sold_in(edition: str) -> bool:
+    """Whether any poster is sold in this edition."""
+    return Product.objects.filter(is_listed=True, edition=edition).exists()
+
+
+def is_in_reader_language() -> bool:
+    """Whether titles and descriptions are in the active language."""
+    return get_language() in (None, settings.LANGUAGE_CODE)
 
 
 def poster(sku: str) -> PosterView | None:
@@ -256,37 +304,25 @@ def line_products(skus: Iterable[str]) -> Mapping[str, LineProduct]:
 
 
 def _cards(rows: QuerySet[Product], poster_filter: PosterFilter) -> list[PosterCard]:
-    """These posters, each with its cheapest offer that matches."""
+    """These posters, each with the offer that its card shows."""
     posters = list(rows)
     skus = [row.sku for row in posters]
-    offers = matching_offers(poster_filter).filter(Q(sku__in=skus) | Q(variant_of__in=skus))
-    rows_of_offers = offers.defer("description", "design").order_by("-price", "-sku") if skus else ()
-    cheapest: dict[str, Product] = {}
-    can_be_had = set()
-    for row in rows_of_offers:
-        poster = row.variant_of_id or row.sku
-        cheapest[poster] = row
-        if not offer_of(row).is_sold_out:
-            can_be_had.add(poster)
-    return [
-        _card(
-            row,
-            cheapest.get(row.sku, row),
-            is_chosen=poster_filter.chooses_offers,
-            is_sold_out=row.sku not in can_be_had,
-        )
-        for row in posters
-    ]
+    offers = _matching_offers(poster_filter).filter(Q(sku__in=skus) | Q(variant_of__in=skus))
+    shown: dict[str, Product] = {}
+    for row in offers.defer("description", "design") if skus else ():
+        shown.setdefault(row.variant_of_id or row.sku, row)
+    is_chosen = poster_filter.chooses_offers
+    return [_card(row, shown.get(row.sku, row), is_chosen=is_chosen) for row in posters]
 
 
-def _card(row: Product, offer: Product, *, is_chosen: bool, is_sold_out: bool) -> PosterCard:
+def _card(row: Product, offer: Product, *, is_chosen: bool) -> PosterCard:
     return PosterCard(
         sku=row.sku,
         title=row.title,
         artist=row.artist,
         price=price_of(offer),
         design=row.design,
-        is_sold_out=is_sold_out,
+        is_sold_out=offer_of(offer).is_sold_out,
         offer=offer.sku if is_chosen else "",
         size=read_size(offer.size) if is_chosen else None,
     )

@@ -22,13 +22,14 @@ class Nearest:
     posters: Sequence[PosterCard]
 
 
-def nearest(poster_filter: PosterFilter, *, limit: int) -> Nearest | None:
-    """The nearest posters to a search that finds nothing, whatever its family and prices; None if nothing is near."""
-    anywhere = PosterFilter(text=poster_filter.text, names=poster_filter.names)
+def nearest(anywhere: PosterFilter, *, limit: int) -> Nearest | None:
+    """The nearest posters to the words of a search that finds nothing, whatever its family and prices; None if nothing
+    is near."""
     if posters := catalogue.first(anywhere, limit=limit):
         total = catalogue.count(anywhere)
         return Nearest(text=anywhere.text, is_as_typed=True, total=total, posters=posters)
-    corrected = replace(anywhere, text=_correct(anywhere))
+    words = PosterFilter(text=anywhere.text, names=anywhere.names)
+    corrected = replace(words, text=_correct(words))
     if not corrected.text or not (posters := catalogue.first(corrected, limit=limit)):
         return None
     total = catalogue.count(corrected)
@@ -39,8 +40,11 @@ def _correct(poster_filter: PosterFilter) -> str:
     """The text with the nearest words in place of those that no poster has; empty if there are none."""
     words = search.words_of(poster_filter.text)
     vocabulary = _vocabulary()
+    is_foreign = not catalogue.is_in_reader_language()
     corrected = [
-        word if catalogue.count(replace(poster_filter, text=word)) else vocabulary.nearest(word)
+        word
+        if catalogue.count(replace(poster_filter, text=word))
+        else vocabulary.nearest(word, is_foreign=is_foreign)
         for word in words
     ]
     return "" if None in corrected or corrected == words else " ".join(filter(None, corrected))

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from orders.fields.money import Money
-from orders.shop.availability import Availability, availability, known_stock
+from orders.shop.availability import FRESH, Availability, availability, known_stock
 from orders.shop.models import Edition, Product
 
 MOST_OF_ONE = 99
@@ -71,6 +72,11 @@ def offer_of(row: Product) -> Offer:
         stock=known_stock(row.stock, row.stock_read_at, now=timezone.now()),
         edition_size=row.edition_size,
     )
+
+
+def sold_out() -> Q:
+    """Which products are sold out, as far as is known: what `Offer.is_sold_out` says, in SQL."""
+    return Q(stock=0, stock_read_at__gt=timezone.now() - FRESH)
 
 
 def price_of(row: Product) -> Money:

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from orders.fields.money import Money
 from orders.selectors.paging import Page, page_of
-from orders.shop.catalogue import PosterFilter, matching_offers, posters_of
+from orders.shop.catalogue import offers_in, posters_of
 from orders.shop.models import Product
 from orders.shop.offers import Offer, offer_of, price_of
 
@@ -37,7 +37,7 @@ def products(*, after: str, limit: int, size: str = "") -> Page[ProductView]:
     is_shown = Q(variant_of=None) | Q(variant_of__is_listed=False)
     rows = Product.objects.filter(is_shown, is_listed=True, sku__gt=after)
     if size:
-        sold = posters_of(matching_offers(PosterFilter(size=size)))
+        sold = posters_of(offers_in(size))
         rows = rows.filter(Q(sku__in=sold) | Q(size=size))
     return page_of(_products(rows.order_by("sku")[: limit + 1]), limit)
 

@@ -43,12 +43,19 @@ def explain_country(detail: Mapping[str, Any], lines: Sequence[OrderedLine]) -> 
     """Says to which country the carrier does not deliver. The detail may be anything."""
     from orders.fields import countries  # noqa: PLC0415 - the roles need no names of countries
 
-    code = detail.get("country")
-    if not isinstance(code, str):
+    code = refused_country(detail)
+    if not code:
         return []
     return [
         gettext("Our carrier doesn’t deliver to {country}.").format(country=countries.name_in_sentence(code))
     ]
+
+
+def refused_country(detail: Mapping[str, Any]) -> str:
+    """The code of the country to which the carrier does not deliver; "" if it names none. The detail may be
+    anything."""
+    code = detail.get("country")
+    return code if isinstance(code, str) else ""
 
 
 REFUSALS: Mapping[str, RefusalWords] = {
@@ -78,6 +85,7 @@ REFUSALS: Mapping[str, RefusalWords] = {
     NOT_SERVED: RefusalWords(
         headline=_("We can’t send your order to this address."),
         explain=explain_country,
+        refused_country=refused_country,
         names_lines=False,
         sentence=ngettext_lazy(
             "Nothing has been charged, and we’re keeping your poster for you. Give us another address, or cancel the"

@@ -18,6 +18,8 @@ MOST_WORDS = 8
 SHORTEST_PLURAL = 4
 CANDIDATES = 60
 """Words whose distance is worked out: those that share most pairs of letters."""
+SHORTEST_FOREIGN = 5
+"""Letters of a word that may be a misspelt one of another language than the reader's."""
 SHORTEST_PART = 4
 """Letters of a word that are looked for inside others."""
 
@@ -51,13 +53,18 @@ MOODS: Mapping[str, Sequence[str]] = {
 
 def words_of(text: str) -> list[str]:
     """The words of a search, as `DOCUMENT` has them; at most eight."""
+    return plain_words(text)[:MOST_WORDS]
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text, as `DOCUMENT` has them."""
     plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not "\u0300" <= char <= "\u036f")
-    return WORD.findall(plain.translate(str.maketrans(*LETTERS)).lower())[:MOST_WORDS]
+    return WORD.findall(plain.translate(str.maketrans(*LETTERS)).lower())
 
 
 def query_of(words: Iterable[str], *, names: Mapping[str, Collection[str]]) -> str:
-    """The query for `to_tsquery`: every word must match. `names` has the words of each family's name, which find the
-    posters of that family in the reader's language, too."""
+    """The query for `to_tsquery`: every word must match. `names` has the words of each family's name and of each mood
+    in the reader's language, which find the posters of that family or mood, too."""
     return " & ".join("(" + " | ".join(f"'{form}':*" for form in _forms(word, names)) + ")" for word in words)
 
 
@@ -67,7 +74,11 @@ def _forms(word: str, names: Mapping[str, Collection[str]]) -> Iterator[str]:
     if word.endswith("s") and len(word) >= SHORTEST_PLURAL:
         yield word[:-1]
     yield from MOODS.get(word, ())
-    yield from (family for family, name in names.items() if any(part.startswith(word) for part in name))
+    for name, its_words in names.items():
+        if name not in MOODS:
+            yield from [name] if any(part.startswith(word) for part in its_words) else ()
+        elif word in its_words:
+            yield from (name, *MOODS[name])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +88,16 @@ class Vocabulary:
     numbers: Mapping[str, int]
     by_pair: Mapping[str, Collection[str]]
 
-    def nearest(self, word: str) -> str | None:
+    def nearest(self, word: str, *, is_foreign: bool = False) -> str | None:
         """The word that `word` is most likely meant to be; None if none is near. Of two as near, what more have.
+        Near a word that `is_foreign`, in another language perhaps, is only one that differs in one letter, and near a
+        short one none.
 
         A longer word that has it inside, but perhaps for its first or last letter, goes before one that differs in
         two letters: "hause" is part of "bauhaus" rather than a mistake in "hale".
         """
+        if is_foreign and len(word) < SHORTEST_FOREIGN:
+            return None
         shared = Counter(candidate for pair in pairs_of(word) for candidate in self.by_pair.get(pair, ()))
         reach = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
         near = [
@@ -93,6 +108,8 @@ class Vocabulary:
         ]
         if near and min(near)[0] <= 1:
             return min(near)[2]
+        if is_foreign:
+            return None
         parts = [part for part in (word, word[1:], word[:-1]) if len(part) >= SHORTEST_PART]
         around = [
             (len(candidate), -self.numbers[candidate], candidate)

@@ -79,6 +79,24 @@ def test_a_size_and_its_prices_are_found_in_all_offers_at_once(sort: str) -> Non
         assert {node["Actual Loops"] for node in scans} <= {1}
 
 
+@pytest.mark.parametrize("sort", ["featured", "price", "-price"])
+def test_only_prices_that_can_be_bought_count_and_all_offers_are_read_at_once(sort: str) -> None:
+    run("UPDATE orders_product SET stock = 0, stock_read_at = now() WHERE variant_of_id IS NULL")
+    poster_filter = PosterFilter(price_to=11_000, sort=sort)
+
+    def shelf() -> catalogue.Shelf:
+        return catalogue.shelf(poster_filter=poster_filter, page=1, per_page=24, families=FAMILIES)
+
+    assert shelf().total == 4_500
+    prices = [card.price.amount for card in shelf().posters]
+    lowest = [2 * (1_000 + n) for n in range(1, 25)]
+    assert prices == (lowest if sort != "-price" else [11_000 - 2 * n for n in range(24)])
+    for statement in ran_by(shelf):
+        plan = statement.explain("ANALYZE, ")
+        scans = [node for node in nodes_of(plan["Plan"]) if node["Node Type"] == "Seq Scan"]
+        assert {node["Actual Loops"] for node in scans} <= {1}
+
+
 def test_a_misspelt_word_is_found_among_the_words_of_all_posters() -> None:
     meant = nearest.nearest(PosterFilter(text="drawn habrour"), limit=8)
     assert meant is not None

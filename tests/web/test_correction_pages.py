@@ -129,6 +129,20 @@ def test_the_form_has_the_present_address_and_takes_another(client: Client) -> N
     assert "We’ve changed your order and are trying again" in page(client, order)
 
 
+def test_the_country_that_was_refused_is_not_offered_again(client: Client) -> None:
+    order = a_placed_order(
+        {"create-shipment": waits("address_not_served", detail={"country": "NL"})}, not_before=ahead(3_600)
+    )
+    form = client.get(f"{guest_page(order)}correct/ship_to/").content.decode()
+    assert 'value="NL"' not in form
+    assert '<option value="" selected>Choose a country</option>' in form
+    assert '<option value="BE">' in form
+    refused = send(client, order, "ship_to", **GOUDA)
+    assert refused.status_code == 422
+    assert "doesn’t deliver to the Netherlands. Choose another country." in words(refused)
+    assert 'value="NL"' not in refused.content.decode()
+
+
 @pytest.mark.parametrize("part", ["street", "country"])
 def test_an_address_that_lacks_something_is_asked_for_again(client: Client, part: str) -> None:
     response = send(client, not_served(), "ship_to", **{**GOUDA, part: ""})

@@ -163,7 +163,7 @@ def test_the_families_are_counted_as_the_search_finds_them(client: Client) -> No
 
 def test_a_search_without_matches_says_so_and_leads_back(client: Client) -> None:
     text = client.get("/?q=hippopotamus").content.decode()
-    assert "Nothing hangs here yet" in text
+    assert "Nothing matches “hippopotamus”" in text
     assert "Show all posters" in text
 
 

@@ -1,14 +1,18 @@
 """Searching the catalogue: what the box promises, however it is typed, and what it says when nothing matches."""
 
+import re
 from html import unescape
+from urllib.parse import unquote_plus
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
 from orders.shop.demo.catalogue import load_catalogue
 from orders.shop.models import Product
-from orders.shop.search import distance_of, words_of
-from tests.web.markup import Markup
+from orders.shop.search import MOODS, distance_of, words_of
+from orders.shop.storefront.search_terms import mood_words
+from sasweb.languages import LANGUAGES, SOURCE
 
 
 @pytest.fixture(autouse=True)
@@ -17,20 +21,21 @@ def shop(db: None) -> None:
     load_catalogue()
 
 
-def page(client: Client, query: str) -> str:
-    response = client.get(f"/?{query}")
+def page(client: Client, query: str, language: str = "en") -> str:
+    response = client.get(f"/?{query}", headers={"Accept-Language": language})
     assert response.status_code == 200
     return " ".join(unescape(response.content.decode()).split())
 
 
-def skus(client: Client, query: str) -> list[str]:
+def choices(client: Client, query: str, language: str = "en") -> dict[str, str]:
+    """The posters that the page shows, in their order, each with the offer that its card leads to, if to one."""
+    page = client.get(f"/?{query}", headers={"Accept-Language": language}).content.decode()
+    return dict(re.findall(r'<a href="/posters/([^/"]+)/(?:\?choice=([^"]+))?"', page))
+
+
+def skus(client: Client, query: str, language: str = "en") -> list[str]:
     """The posters that the page shows, in their order."""
-    addresses = Markup(client.get(f"/?{query}").content.decode()).addresses
-    return [
-        address.split("/")[2]
-        for address in addresses
-        if address.startswith("/posters/") and "?" not in address
-    ]
+    return list(choices(client, query, language))
 
 
 @pytest.mark.parametrize(
@@ -52,6 +57,103 @@ def test_words_find_titles_artists_descriptions_families_and_moods(
     client: Client, text: str, sku: str
 ) -> None:
     assert sku in skus(client, f"q={text}")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "mood"),
+    [
+        ("hu", "nyugodt", "calm"),
+        ("hu", "NYUGODT", "calm"),
+        ("hu", "sötét", "dark"),
+        ("hu", "sotet", "dark"),
+        ("hu", "meghitt", "cosy"),
+        ("ko", "차분한", "calm"),
+        ("ko", "따뜻한", "warm"),
+        ("zh-hans", "平静", "calm"),
+        ("zh-hans", "温暖", "warm"),
+        ("hu", "calm", "calm"),
+    ],
+)
+def test_moods_are_found_by_their_words_in_the_reader_s_language(
+    client: Client, language: str, text: str, mood: str
+) -> None:
+    expected = skus(client, f"q={mood}")
+    assert expected
+    assert skus(client, f"q={text}", language) == expected
+
+
+def test_every_mood_has_words_of_its_own_in_every_language() -> None:
+    for language in LANGUAGES:
+        with translation.override(language):
+            words = mood_words()
+        assert set(words) == set(MOODS), language
+        for mood, its_words in words.items():
+            assert its_words, (language, mood)
+            assert (mood in its_words) == (language == SOURCE), (language, mood)
+
+
+def test_a_word_of_another_language_is_corrected_only_to_one_that_is_a_letter_away(client: Client) -> None:
+    for text in ("tenger", "hause", "rend"):
+        shown = page(client, f"q={text}", "hu")
+        assert "Találatok erre" not in shown, text
+        assert f"Nincs találat erre a keresésre: „{text}”" in shown, text
+    assert "Találatok erre: „bauhaus”" in page(client, "q=bauhuas", "hu")
+    assert "Találatok erre: „maren”" in page(client, "q=Marne", "hu")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "signed"),
+        ("en", "Signed prints"),
+        ("en", "limited edition"),
+        ("en", "numbered posters"),
+        ("en", "signed and numbered"),
+        ("hu", "szignált"),
+        ("hu", "számozott nyomat"),
+        ("ko", "서명"),
+        ("zh-hans", "签名"),
+        ("zh-hans", "限量"),
+    ],
+)
+def test_signed_editions_are_found_by_their_words(client: Client, language: str, text: str) -> None:
+    Product.objects.filter(edition="signed").exclude(variant_of="first-sun").update(is_listed=False)
+    assert choices(client, f"q={text}", language) == {"first-sun": "first-sun-45x60-signed"}
+    Product.objects.filter(edition="signed").update(is_listed=False)
+    Product.objects.filter(sku="tidal-lines").update(description="Signed, numbered, limited.")
+    if language == "en":
+        assert skus(client, f"q={text.replace(' and ', ' ')}") == ["tidal-lines"], "no edition is meant"
+
+
+@pytest.mark.parametrize("text", ["60x80", "60×80", "60 x 80 cm", "60 × 80", "60X80cm", "poster 60x80"])
+def test_a_size_is_found_as_people_write_it(client: Client, text: str) -> None:
+    Product.objects.filter(size="60x80").exclude(variant_of="first-sun").update(is_listed=False)
+    assert choices(client, f"q={text}") == {"first-sun": "first-sun-60x80"}
+    assert choices(client, f"q=sun {text}") == {"first-sun": "first-sun-60x80"}
+    assert choices(client, f"q=harbour {text}") == {}
+    assert choices(client, f"q={text}&size=45x60")["tidal-lines"] == "tidal-lines-45x60"
+
+
+def test_a_size_that_is_not_sold_finds_nothing(client: Client) -> None:
+    assert skus(client, "q=70x100") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "poster"),
+        ("en", "Posters"),
+        ("en", "print"),
+        ("en", "open edition"),
+        ("hu", "poszter"),
+        ("hu", "plakát"),
+        ("ko", "포스터"),
+        ("zh-hans", "海报"),
+    ],
+)
+def test_words_that_are_true_of_every_product_exclude_none(client: Client, language: str, text: str) -> None:
+    assert len(skus(client, f"q={text}", language)) == Product.objects.filter(variant_of=None).count()
+    assert skus(client, f"q=tidal {text}", language) == ["tidal-lines"]
 
 
 def test_diacritics_in_the_catalogue_need_not_be_typed(client: Client) -> None:
@@ -92,7 +194,11 @@ def test_a_search_that_only_another_family_or_price_answers_says_so(client: Clie
     "text", ["hippopotamus", "xqzw", "%25", "_", "'", "q'x|z:*%26!(", "\\", "tidal+bauhaus"]
 )
 def test_a_search_with_nothing_near_says_so(client: Client, text: str) -> None:
-    assert "No posters match. Try fewer words" in page(client, f"q={text}")
+    shown = page(client, f"q={text}")
+    assert f"<h2>Nothing matches “{unquote_plus(text)}”</h2>" in shown
+    assert "No posters match. Try fewer words" in shown
+    assert "Show all posters" in shown
+    assert "Nothing hangs here yet" not in shown
 
 
 def test_a_product_that_is_no_longer_for_sale_is_never_meant(client: Client) -> None:

@@ -119,6 +119,64 @@ def test_the_wall_marks_a_poster_only_if_all_its_offers_are_sold_out(
     assert "Sold out" not in page(client, "/")
 
 
+def wall(client: Client, query: str = "") -> dict[str, str]:
+    """Of each poster on the wall, by its title and in their order, what its card says of its price."""
+    html = client.get(f"/{query}").content.decode()
+    cards = re.findall(r'<li class="card">.*?</li>', html, re.DOTALL)
+    prices = {}
+    for card in cards:
+        (title,) = re.findall(r'<a href="[^"]*"[^>]*>([^<]+)</a>\s*</h', card)
+        prices[title] = text_of(card.rpartition('<span class="numbers">')[2]).strip()
+    return prices
+
+
+@pytest.mark.parametrize("sort", ["price", "-price"])
+def test_the_wall_shows_and_sorts_by_the_cheapest_price_that_can_be_bought(client: Client, sort: str) -> None:
+    assert wall(client)["North Swell"] == "from €44"
+    save({"north-swell": 0})
+    assert wall(client)["North Swell"] == "from €70"
+    cards = wall(client, f"?sort={sort}")
+    prices = [int(words.removeprefix("from €")) for words in cards.values()]
+    assert prices == sorted(prices, reverse=sort == "-price")
+    assert cards["North Swell"] == "from €70"
+    beside = page(client, f"/posters/{LINES}/").partition("On the same wall")[2]
+    assert "North Swell Maren Oost from €70" in beside
+    grow_old()
+    assert wall(client)["North Swell"] == "from €44"
+
+
+def test_a_price_range_shows_only_what_can_be_bought_at_these_prices(client: Client) -> None:
+    assert wall(client, "?min=44&max=45")["North Swell"] == "from €44 in 30 × 40 cm"
+    save({"north-swell": 0})
+    assert "North Swell" not in wall(client, "?min=44&max=45")
+    assert wall(client, "?max=70")["North Swell"] == "from €70 in 45 × 60 cm"
+    grow_old()
+    assert "North Swell" in wall(client, "?min=44&max=45")
+
+
+def test_a_price_range_shows_what_is_sold_out_only_if_nothing_else_of_it_can_be_bought(
+    client: Client,
+) -> None:
+    sell_out()
+    assert wall(client, "?max=39")["Tidal Lines"] == "Sold out in 30 × 40 cm"
+    assert wall(client)["Tidal Lines"] == "Sold out"
+    Product.objects.filter(sku=SIGNED).update(stock=1)
+    assert "Tidal Lines" not in wall(client, "?max=39")
+    assert wall(client)["Tidal Lines"] == "from €152"
+    Product.objects.filter(sku=SIGNED).update(is_listed=False)
+    assert wall(client, "?max=39")["Tidal Lines"] == "Sold out in 30 × 40 cm"
+
+
+def test_a_size_that_is_sold_out_says_so_whatever_others_there_are(client: Client) -> None:
+    save({"north-swell": 0})
+    assert wall(client, "?size=30x40")["North Swell"] == "Sold out in 30 × 40 cm"
+    assert wall(client, "?size=30x40&max=45")["North Swell"] == "Sold out in 30 × 40 cm"
+    save({"north-swell-60x80": 0})
+    signed = Product.objects.get(sku="north-swell-60x80-signed").price // 100
+    assert wall(client, "?size=60x80")["North Swell"] == f"from €{signed} in 60 × 80 cm"
+    assert "North Swell" not in wall(client, f"?size=60x80&max={signed - 1}")
+
+
 def put_in(client: Client, sku: str, quantity: int) -> str:
     return text_of(
         client.post("/cart/add/", {"sku": sku, "quantity": quantity}, follow=True).content.decode()

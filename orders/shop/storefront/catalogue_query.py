@@ -6,6 +6,8 @@ Prices are in whole units of the shop's currency. A size is in centimetres, as p
 """
 
 from collections.abc import Collection
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -18,6 +20,7 @@ from orders.fields.numbers import read_whole_number
 from orders.shop import search
 from orders.shop.catalogue import PosterFilter
 from orders.shop.posters import FAMILIES
+from orders.shop.storefront.search_terms import mood_words, read_terms
 
 PER_PAGE = 24
 LONGEST_TEXT = 100
@@ -78,6 +81,7 @@ class CatalogueForm(forms.Form):
 
     def __init__(self, query: QueryDict, *, sizes: Collection[str]) -> None:
         super().__init__(query)
+        self._sizes = sizes
         self.fields["size"].choices = [(size, size) for size in sizes]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
@@ -93,15 +97,25 @@ class CatalogueForm(forms.Form):
         query = self.cleaned_data
         return bool(query["q"] or query["family"]) or self.poster_filter.chooses_offers
 
+    @cached_property
+    def words_filter(self) -> PosterFilter:
+        """What the words of the search say alone, in any family and at any price."""
+        if not self.cleaned_data["q"]:
+            return PosterFilter()
+        terms = read_terms(self.cleaned_data["q"], sizes=self._sizes)
+        family_words = {family: search.words_of(str(name)) for family, name in FAMILY_NAMES.items()}
+        return PosterFilter(
+            text=terms.text, names={**family_words, **mood_words()}, size=terms.size, edition=terms.edition
+        )
+
     @property
     def poster_filter(self) -> PosterFilter:
         """The filters and the sorting for the selector, with prices in minor units."""
         query = self.cleaned_data
-        return PosterFilter(
-            text=query["q"],
-            names={family: search.words_of(str(name)) for family, name in FAMILY_NAMES.items()},
+        return replace(
+            self.words_filter,
             family=query["family"],
-            size=query["size"],
+            size=query["size"] or self.words_filter.size,
             price_from=None if query["min"] is None else query["min"] * 100,
             price_to=None if query["max"] is None else query["max"] * 100,
             sort=query["sort"],

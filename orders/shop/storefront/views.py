@@ -52,7 +52,7 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
     ]
     is_vain = bool(query["q"]) and not shelf.total
     is_opening = not form.is_filtered and shelf.page == 1 and query["sort"] == catalogue_query.FEATURED
-    near = nearest.nearest(form.poster_filter, limit=NEAREST) if is_vain else None
+    near = nearest.nearest(form.words_filter, limit=NEAREST) if is_vain else None
     context = {
         "query": query,
         "is_filtered": form.is_filtered,

@@ -28,7 +28,6 @@ from django.forms import BoundField
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 
 from orders.business import LineName
 from orders.fields import countries
@@ -72,7 +71,7 @@ def paper_colour(design: Any) -> str:
 @register.simple_tag
 def catalogue_language() -> SafeString:
     """The attribute that names the language of titles and descriptions; empty where the page is in it anyway."""
-    is_of_page = get_language() in (None, settings.LANGUAGE_CODE)
+    is_of_page = catalogue.is_in_reader_language()
     return SafeString("") if is_of_page else format_html(' lang="{}"', settings.LANGUAGE_CODE)
 
 

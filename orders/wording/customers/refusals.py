@@ -84,6 +84,14 @@ def left_of_lines(order: CustomerOrder) -> Mapping[str, int]:
     return count_left(detail) if count_left and detail else {}
 
 
+def refused_country(order: CustomerOrder) -> str:
+    """The code of the country to which an order that waits for its customer is not delivered; "" if there is none."""
+    step = declined_step(order)
+    find_country = words_of_refusal(order, step).refused_country if step else None
+    detail = (step.error or {}).get("detail") if step else None
+    return find_country(detail) if find_country and detail else ""
+
+
 def named_lines(order: CustomerOrder, names: Mapping[str, LineName]) -> Sequence[CustomerLine]:
     """The lines of an order, each called what its customer reads elsewhere, or else by its own title."""
     return [replace(line, title=names[line.sku].whole) if line.sku in names else line for line in order.lines]
