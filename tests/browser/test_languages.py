@@ -86,7 +86,6 @@ class Screen:
         self.browser.send("Page.setFontSizes", {"fontSizes": {"standard": 16, "fixed": 13}})
         self.page.set_viewport_size(NARROW)
 
-
     @contextmanager
     def styled_twice_the_size(self) -> Iterator[None]:
         """A phone on which a style makes text of twice the size, which media queries know nothing of."""
