@@ -17,6 +17,7 @@ from sandbox.faults import FAULTY, SERVICES, FaultBoard, happens
 from sandbox.limits import find_refusal
 from sandbox.mailbox import Mailbox
 from sandbox.operations import Call, find_operation, read_call, read_cursor, read_key, read_since, read_sku
+from sandbox.parcels import Parcels
 
 LARGEST_BODY = 2**20
 """In bytes."""
@@ -260,5 +261,6 @@ def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Applicat
     app.router.add_get("/_faults", pages.show_faults)
     app.router.add_delete("/_faults", pages.reset_faults)
     app.router.add_get("/_health", pages.health)
+    app.router.add_get("/_parcels/{tracking}", Parcels(commits).show)
     Mailbox(commits).add_to(app)
     return app

@@ -86,6 +86,14 @@ SELECT value FROM (SELECT id AS number, recipients FROM mail ORDER BY id DESC LI
 GROUP BY value ORDER BY max(number) DESC LIMIT ?
 """
 
+PARCEL = """
+SELECT created.order_id, created.at, voided.at
+FROM answers AS a
+JOIN effects AS created ON created.service = a.service AND created.key = a.key
+LEFT JOIN effects AS voided ON voided.service = created.service AND voided.key = created.reversed_by
+WHERE a.service = 'carrier' AND a.status < 300 AND json_extract(a.body, '$.tracking') = ?
+"""
+
 NEWEST = 2**62
 """A number above that of every email."""
 
@@ -125,6 +133,15 @@ class StoredMail:
     order_id: str
     at: str
     raw: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parcel:
+    """What the carrier knows of a parcel. `voided_at` is empty unless it was voided."""
+
+    order_id: str
+    created_at: str
+    voided_at: str
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -186,6 +203,12 @@ def find_mail(connection: sqlite3.Connection, *, number: int) -> StoredMail | No
     """The email with this number, if there is one."""
     row = connection.execute(MAILS + "WHERE id = ?", (number,)).fetchone()
     return row and _stored(row)
+
+
+def find_parcel(connection: sqlite3.Connection, *, tracking: str) -> Parcel | None:
+    """The parcel with this tracking number, if there is one."""
+    row = connection.execute(PARCEL, (tracking,)).fetchone()
+    return row and Parcel(order_id=row[0], created_at=row[1], voided_at=row[2] or "")
 
 
 def _stored(row: tuple[Any, ...]) -> StoredMail:

@@ -67,13 +67,13 @@ class Mailbox:
             before=mails[PAGE - 1].number if len(mails) > PAGE else None,
             is_first=not is_number,
         )
-        return _html(page)
+        return html_page(page)
 
     async def show(self, request: web.Request) -> web.Response:
         """`GET /_mail/{number}`: one email."""
         if (mail := await self._find(request)) is None:
-            return _html(mailbox_pages.missing(), status=404)
-        return _html(
+            return html_page(mailbox_pages.missing(), status=404)
+        return html_page(
             mailbox_pages.detail(mail, mail_content.read(mail.raw) if mail.raw is not None else None)
         )
 
@@ -81,14 +81,14 @@ class Mailbox:
         """`GET /_mail/{number}/html`: its HTML part, for the frame."""
         mail = await self._find(request)
         if mail is None or mail.raw is None or not (content := mail_content.read(mail.raw)).html:
-            return _html(mailbox_pages.missing(), status=404)
-        return _html(content.html, policy=POLICY_OF_EMAILS)
+            return html_page(mailbox_pages.missing(), status=404)
+        return html_page(content.html, policy=POLICY_OF_EMAILS)
 
     async def show_raw(self, request: web.Request) -> web.Response:
         """`GET /_mail/{number}/raw`: the email as it was sent."""
         mail = await self._find(request)
         if mail is None or mail.raw is None:
-            return _html(mailbox_pages.missing(), status=404)
+            return html_page(mailbox_pages.missing(), status=404)
         headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'; sandbox"}
         return web.Response(body=mail.raw, content_type="text/plain", charset="utf-8", headers=headers)
 
@@ -101,7 +101,8 @@ def _style() -> str:
     return (Path(__file__).parent / "mailbox.css").read_text()
 
 
-def _html(page: str, *, status: int = 200, policy: str = POLICY) -> web.Response:
+def html_page(page: str, *, status: int = 200, policy: str = POLICY) -> web.Response:
+    """A page as HTTP."""
     headers = {**HEADERS, "Content-Security-Policy": policy}
     return web.Response(
         body=page.encode("utf-8", "replace"),

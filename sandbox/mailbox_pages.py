@@ -1,6 +1,7 @@
 """The HTML of the mailbox's pages. They work without JavaScript and ask nothing of any other host."""
 
 import html
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,8 @@ from sandbox.ledger import StoredMail
 from sandbox.mail_content import Content, linked
 
 ROOT = "/_mail/"
+ORDER_NUMBER = re.compile(r"\(([0-9A-Z]{4}-[0-9A-Z]{4})\)\s*\Z")
+"""The number that customers know an order by, at the end of a subject."""
 
 
 def listing(
@@ -35,17 +38,17 @@ def listing(
         content = f'<p class="empty">No email{about} {"so far" if is_first else "is older"}.</p>'
     older = f'<p><a href="{_url(to=to, before=before)}">Older emails</a></p>' if before else ""
     words = "<p>Every email that the demonstration sends arrives here, and none leaves this machine.</p>"
-    return _page("Emails", f"<h1>Emails</h1>{words}{filters}{content}{older}")
+    return page("Emails", f"<h1>Emails</h1>{words}{filters}{content}{older}")
 
 
 def detail(mail: StoredMail, content: Content | None) -> str:
     """The page of one email. Without `content` it is of an older sandbox, which kept only the text."""
     sender = (content and content.sender) or mail.sender
-    facts = [("From", sender), ("To", ", ".join(mail.recipients)), ("Order", mail.order_id)]
+    facts = [("From", sender), ("To", ", ".join(mail.recipients)), ("Order", _order(mail))]
     rows = "".join(
         f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts if value
     )
-    rows += f"<div><dt>Received</dt><dd>{_time(mail.at)}</dd></div>"
+    rows += f"<div><dt>Received</dt><dd>{time_at(mail.at)}</dd></div>"
     text = content.text if content else mail.body
     shown = f"<pre>{linked(text)}</pre>"
     if content and content.html:
@@ -60,12 +63,12 @@ def detail(mail: StoredMail, content: Content | None) -> str:
         shown += f'<p class="more"><a href="{ROOT}{mail.number}/raw">Source, as it was sent</a></p>'
     back = f'<p><a href="{ROOT}">All emails</a></p>'
     subject = html.escape(mail.subject or "(no subject)")
-    return _page(subject, f"{back}<h1>{subject}</h1><dl>{rows}</dl>{shown}")
+    return page(subject, f"{back}<h1>{subject}</h1><dl>{rows}</dl>{shown}")
 
 
 def missing() -> str:
     """The page for an email that there is not."""
-    return _page("No such email", f'<h1>No such email</h1><p><a href="{ROOT}">All emails</a></p>')
+    return page("No such email", f'<h1>No such email</h1><p><a href="{ROOT}">All emails</a></p>')
 
 
 def _row(mail: StoredMail) -> str:
@@ -73,10 +76,16 @@ def _row(mail: StoredMail) -> str:
     recipients = html.escape(", ".join(mail.recipients))
     return f"""
 <li><a href="{ROOT}{mail.number}">{subject}</a>
-  <p>to {recipients} · {_time(mail.at)}</p></li>"""
+  <p>to {recipients} · {time_at(mail.at)}</p></li>"""
 
 
-def _time(at: str) -> str:
+def _order(mail: StoredMail) -> str:
+    number = ORDER_NUMBER.search(mail.subject)
+    return number[1] if number else mail.order_id
+
+
+def time_at(at: str) -> str:
+    """A moment of the ledger as HTML."""
     moment = datetime.fromisoformat(at)
     return f'<time datetime="{html.escape(at)}">{moment:%d %B %Y, %H:%M:%S} UTC</time>'
 
@@ -86,7 +95,8 @@ def _url(**parameters: Any) -> str:
     return html.escape(f"{ROOT}?{query}" if query else ROOT)
 
 
-def _page(title: str, content: str) -> str:
+def page(title: str, content: str) -> str:
+    """A page of the sandbox for people."""
     return f"""<!doctype html>
 <html lang="en">
 <head>

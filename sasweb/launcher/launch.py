@@ -83,6 +83,10 @@ def read_scale(text: str, *, has_sandbox: bool) -> dict[str, int]:
 def environment(config: Config, *, database_url: str) -> dict[str, str]:
     """The children's environment: ours, and in a demonstration defaults that suit it."""
     for_a_demo = {"CUSTOMER_WAIT": "120"}  # in a demonstration nobody waits an hour for another card
+    if not os.environ.get("CARRIER_URL"):
+        for_a_demo["TRACKING_URL"] = (
+            f"http://{reachable_host_port(config.sandbox_bind)}/_parcels/{{tracking}}"
+        )
     if not is_demonstration(config):
         for_a_demo = {}
     decided = {

@@ -96,7 +96,9 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "DEFAULT_WORKFLOW": {"": "the first of `BUSINESSES`"}[defaults.default_workflow],
         "WAREHOUSE_URL": "the sandbox",
         "NOT_SERVED_COUNTRIES": f"`{','.join(of_businesses['NOT_SERVED_COUNTRIES'])}`",
-        "TRACKING_URL": {"": "none"}[of_businesses["TRACKING_URL"]],
+        "TRACKING_URL": {("", True): "none (`bin/up`: a page of the sandbox)"}[
+            of_businesses["TRACKING_URL"], "/_parcels/" in demo["TRACKING_URL"]
+        ],
         "SHOP_COMPANY": {"": "none"}[of_businesses["SHOP_COMPANY"]],
         "SHOP_EMAIL": {"": "the address of `EMAIL_FROM`"}[defaults.shop_email],
     }

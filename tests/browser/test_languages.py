@@ -86,6 +86,15 @@ class Screen:
         self.browser.send("Page.setFontSizes", {"fontSizes": {"standard": 16, "fixed": 13}})
         self.page.set_viewport_size(NARROW)
 
+    @contextmanager
+    def styled_twice_the_size(self) -> Iterator[None]:
+        """A phone on which a style makes text of twice the size, which media queries know nothing of."""
+        self.page.set_viewport_size(PHONE)
+        self.page.evaluate("document.documentElement.style.fontSize = '200%'")
+        yield
+        self.page.evaluate("document.documentElement.style.fontSize = ''")
+        self.page.set_viewport_size(NARROW)
+
 
 def too_wide(page: Page) -> Sequence[str]:
     """The innermost elements that make a page wider than its window; nothing if it fits."""
@@ -106,5 +115,7 @@ def test_every_page_is_accessible_and_fits_its_window_in_every_language(
         lines = [*violations(page, has_other_colours=language == SOURCE), *too_wide(page)]
         with screen.twice_the_size():
             lines += [f"large text: {line}" for line in too_wide(page)]
+        with screen.styled_twice_the_size():
+            lines += [f"text enlarged by a style: {line}" for line in too_wide(page)]
         faults += [f"{shown.name}: {line}" for line in lines]
     assert not faults, "\n".join(faults)

@@ -3,10 +3,13 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from sasweb.languages import LANGUAGES
 from tests.browser.conftest import Opener, States
 from tests.support.wait import until
 
 PHONE = {"width": 390, "height": 844}
+TARGET = 44
+"""CSS pixels: the height of what a finger hits easily."""
 
 
 def enlarge_text(page: Page) -> None:
@@ -52,6 +55,27 @@ def test_families_that_do_not_fit_say_so_and_the_chosen_one_is_in_view(open_page
     )
     page.evaluate("document.querySelector('.chips').scrollLeft = 9999")
     until(lambda: page.evaluate(f"{sign}.color.endsWith(', 0)')"), what="no sign at the end")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("width", [320, 390])
+def test_the_whole_menu_of_an_account_is_in_view(
+    open_page: Opener, states: States, width: int, language: str
+) -> None:
+    phone = {"width": width, "height": 844}
+    page = open_page("/account/addresses/", viewport=phone, storage_state=states["customer"], locale=language)
+    assert page.locator("html").get_attribute("lang") == language
+    items = page.locator(".account__menu").locator("a, button")
+    expect(items).to_have_count(5)
+    for item in items.all():
+        box = item.bounding_box()
+        assert box is not None
+        assert box["height"] >= TARGET, item.inner_text()
+        assert box["x"] >= 0, item.inner_text()
+        assert box["x"] + box["width"] <= width, item.inner_text()
+        assert item.evaluate("item => item.scrollWidth <= item.clientWidth"), item.inner_text()
+        expect(item).to_be_in_viewport(ratio=1)
+    assert page.locator(".account__menu").evaluate("menu => menu.scrollWidth <= menu.clientWidth")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

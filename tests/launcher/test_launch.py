@@ -93,6 +93,22 @@ def test_the_environment_suits_a_demonstration_unless_it_is_set(monkeypatch: pyt
     assert Path(env["VAR_DIR"]).is_absolute()
 
 
+def test_a_demonstrations_tracking_numbers_lead_to_its_sandbox_unless_it_has_its_own_carrier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def tracking_url() -> str | None:
+        return launch.environment(config, database_url="").get("TRACKING_URL")
+
+    config = replace(settings.CONFIG, sandbox_bind="0.0.0.0:9434", debug=True)
+    for name in ("TRACKING_URL", "CARRIER_URL"):
+        monkeypatch.delenv(name, raising=False)
+    assert tracking_url() == "http://127.0.0.1:9434/_parcels/{tracking}"
+    monkeypatch.setenv("CARRIER_URL", "https://carrier.example")
+    assert tracking_url() is None
+    monkeypatch.setenv("TRACKING_URL", "https://parcels.example/{tracking}")
+    assert tracking_url() == "https://parcels.example/{tracking}"
+
+
 def test_a_taken_port_is_reported_with_its_variable(
     taken: int, free: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

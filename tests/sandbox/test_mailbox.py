@@ -153,3 +153,9 @@ def test_the_ledger_of_an_older_sandbox_keeps_its_emails_and_takes_new_ones(tmp_
         assert [entry["subject"] for entry in sandbox.ledger("mail")] == ["Old", "new"]
     finally:
         sandbox.end()
+
+
+def test_an_emails_order_has_the_number_that_customers_know(sandbox: Sandbox) -> None:
+    sent = b"Subject: Your posters are on their way (7KXM-93DJ)\nX-Order-Id: o-1\n\nhi"
+    shown = page(sandbox, f"/_mail/{send(sandbox, sent, to=f'{new_key()}@example.com')}")[2]
+    assert "<dt>Order</dt><dd>7KXM-93DJ</dd>" in shown
