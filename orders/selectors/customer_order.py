@@ -239,9 +239,8 @@ def described_order(
 
 def customer_line(sku: str, title: str, quantity: int, price: int, currency: str) -> CustomerLine:
     """A line from its columns."""
-    return CustomerLine(
-        sku=sku, title=title, quantity=quantity, unit_price=Money(amount=price, currency=currency)
-    )
+    unit_price = Money(amount=price, currency=currency)
+    return CustomerLine(sku=sku, title=title, quantity=quantity, unit_price=unit_price)
 
 
 def customer_step(step: Mapping[str, Any], goal: str) -> CustomerStep:

@@ -37,7 +37,6 @@ OF_OTHER_ORDERS = {
     "We can’t try another payment just now. Please try again in a moment.",
     "You can cancel an order until we take the payment. The order’s page shows how far along it is.",
     # titles, and what is said of a mistake in a form
-    "{label}: {text}",
     '%(title)s<span class="unseen">: %(state)s</span>',
     "Cancel your order",
     "Your order",

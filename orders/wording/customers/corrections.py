@@ -21,7 +21,7 @@ def with_correction(
     special = next((own[field] for field in _changed_fields(order, occurrences) if field in own), None)
     if special is None:
         return words
-    own_words = {name: said for name, said in vars(special).items() if said is not None}
+    own_words = {name: text for name, text in vars(special).items() if text is not None}
     return replace(words, **own_words)
 
 

@@ -53,6 +53,7 @@ MEANS_NOTHING = frozenset(
         "Something wrong?",
         "Something wrong? Cancelling and returns",
         "Live updates lost {n} s ago. Reconnecting.",
+        "We can’t check your order right now, so what you see may be out of date. This page keeps trying.",
         # headings, labels and buttons
         "What you can do",
         "What you ordered",
