@@ -246,8 +246,8 @@ class OrderKind:
 
     @classmethod
     def email_facts(cls, data: Json, *, on_course_since: datetime | None) -> Sequence[tuple[str, str]]:
-        """Returns what is said of an order besides its lines and number, such as where it goes, in the email that says
-        we have it and in the question whether it is to be changed: labels with what they stand for, in the active
+        """Returns what is said of an order besides its lines and number, such as where it goes, in the emails of
+        the outbox and in the question whether it is to be changed: labels with what they stand for, in the active
         language. `on_course_since` is when it was placed; None where nothing is to be said of when it is done, as
         while it is held up. The data may be anything."""
         return ()

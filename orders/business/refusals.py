@@ -43,7 +43,7 @@ class RefusalWords:
     it was declined again. `reason` says why the order is cancelled if she did nothing in time. `count_left` is for her
     form to order fewer: it offers what is left. `refused_country` is for her form to give another address: it does not
     offer that country. `nothing_left` is said in place of `sentence` and `again` where none of
-    what she ordered is left, so that she can only cancel.
+    what she ordered is left, so that she can only cancel, and `nothing_left_headline` in place of `headline`.
     """
 
     in_list: Text | None = None
@@ -53,6 +53,7 @@ class RefusalWords:
     count_left: CountLeft | None = None
     refused_country: RefusedCountry | None = None
     nothing_left: Text | None = None
+    nothing_left_headline: Text | None = None
     sentence: Text | None = None
     again: Text | None = None
     reason: Text | None = None

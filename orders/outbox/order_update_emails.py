@@ -46,6 +46,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
     tracked = tracked_orders.order_of_customer(order_id=message.order_id, customer_id=None)
     if addressee is None or not addressee.is_told or tracked is None or not tracked.email:
         return []
+    kind = registry.find_kind(tracked.order.workflow) or OrderKind
     names = names_in_refusal(tracked.order)
     present = progress(tracked, now=timezone.now(), locale=reader_locale(), usual=None, names=names)
     if update_of(present) is not update or _is_told_already(message, update, tracked):
@@ -53,7 +54,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
     blocks = [
         *_what_the_page_says(present),
         *_link(tracked.order, addressee),
-        *the_order(tracked),
+        *the_order(tracked, facts=kind.email_facts(tracked.data, on_course_since=None)),
         *_small_print(present, addressee.is_guest),
     ]
     return [email_of(letter_of(_subject(present, update, tracked.order), blocks), recipient=tracked.email)]

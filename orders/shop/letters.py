@@ -161,12 +161,12 @@ def compose_cancellation(request: Request, *, sender: Sender, enclosures: Enclos
     """
     with translation.override(known_language(request.data.get("language"))):
         heading = _("Your order was cancelled.")
-        handed_over = _("It had been handed to the carrier already, and we’ve cancelled the shipment.")
+        handed_over = _("The carrier already had your parcel, so we’ve cancelled the shipment.")
         blocks: list[Block] = [
             Heading(heading),
             Paragraph(_hello(request.data)),
-            *([Paragraph(handed_over)] if _was_sent(request) else []),
             *[Paragraph(sentence) for sentence in enclosures.cancellation or [_uncertain()]],
+            *([Paragraph(handed_over)] if _was_sent(request) else []),
             *_link(enclosures),
             _items(request.data, enclosures),
             Facts([(_("Order number"), spoken_number(request.order_id))]),

@@ -74,6 +74,9 @@ REFUSALS: Mapping[str, RefusalWords] = {
         headline=_("We don’t have enough posters for your order."),
         explain=explain_shortage,
         count_left=count_left,
+        nothing_left_headline=ngettext_lazy(
+            "Your poster has sold out.", "Your posters have sold out.", "pieces"
+        ),
         nothing_left=_("Nothing has been charged, and we’re sorry. You can cancel the order."),
         sentence=_("Nothing has been charged. You can change what you ordered, or cancel the order."),
         again=_(

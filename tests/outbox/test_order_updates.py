@@ -64,6 +64,7 @@ def test_a_declined_payment_is_told_in_the_words_of_the_page_with_the_way_to_it(
     for part in (text_of(email), html.get_content(), page):
         assert "Your card was declined." in part and DECLINED_WORDS in part and "€78.00" in part
     assert "2 × Tidal Lines: €78.00" in text_of(email)
+    assert "Ships to:\n  Ada\n  Lane 1\n" in text_of(email)
     (link,) = [line for line in text_of(email).splitlines() if line.startswith("http://testserver/o/")]
     assert Client().get(link.removeprefix("http://testserver")).status_code == 200
     (picture,) = [part for part in email.walk() if part.get_content_type() == "image/png"]

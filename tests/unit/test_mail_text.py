@@ -105,7 +105,7 @@ def test_the_notice_says_why_and_what_became_of_the_money_where_that_is_known() 
 def test_the_notice_of_an_order_that_was_handed_over_says_so_without_the_number_of_its_parcel() -> None:
     request_ = request(results={"create-shipment": {"tracking": "trk_1"}})
     text = text_of(as_received(compose_cancellation(request_, sender=SENDER)))
-    assert "handed to the carrier already, and we’ve cancelled the shipment" in text
+    assert "The carrier already had your parcel, so we’ve cancelled the shipment." in text
     assert "trk_1" not in text
 
 

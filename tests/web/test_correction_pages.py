@@ -58,6 +58,16 @@ def test_what_has_sold_out_and_how_many_are_left_is_said(client: Client) -> None
         assert other not in text
 
 
+def test_what_has_sold_out_altogether_is_said_in_the_headline(client: Client) -> None:
+    detail = {"lines": [{"sku": sku, "left": 0} for sku in ("tidal-lines", "first-sun")]}
+    order = a_placed_order({"reserve-stock": waits("sold_out", detail=detail)}, not_before=ahead(3_600))
+    text = page(client, order)
+    assert "Your posters have sold out." in text and "don’t have enough" not in text
+    OrderLine.objects.filter(order_id=order.pk, sku="first-sun").delete()
+    OrderLine.objects.filter(order_id=order.pk).update(quantity=1)
+    assert "Your poster has sold out." in page(client, order)
+
+
 @pytest.mark.parametrize("case", [sold_out, not_served])
 def test_what_is_reserved_on_the_card_meanwhile_is_said(
     client: Client, case: Callable[[], OrderProcess]

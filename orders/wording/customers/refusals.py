@@ -19,10 +19,12 @@ from orders.wording.customers.saying import say
 def with_refusal(words: SituationWords, order: CustomerOrder, situation: Situation) -> SituationWords:
     """The words of a situation, as the kind says them of the step that waits for its customer."""
     own = refusal_words(order, situation)
+    is_for_nothing = own.nothing_left_headline is not None and has_nothing_left(order)
+    headline = own.nothing_left_headline if is_for_nothing else own.headline
     return replace(
         words,
         in_list=words.in_list if own.in_list is None else own.in_list,
-        headline=words.headline if own.headline is None else own.headline,
+        headline=words.headline if headline is None else headline,
         sentence=words.sentence if own.sentence is None else own.sentence,
         icon=words.icon if own.icon is None else own.icon,
     )

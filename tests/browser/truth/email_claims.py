@@ -19,7 +19,7 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     "Thank you for your order. It’s with the carrier.": sent,
     "Thank you for your order.": lambda k: not k.is_cancelled,
     "Your order was cancelled.": lambda k: k.charged == 0 and k.held == 0 and k.left("create") <= 0,
-    "It had been handed to the carrier already, and we’ve cancelled the shipment.": (
+    "The carrier already had your parcel, so we’ve cancelled the shipment.": (
         lambda k: k.count("create") > 0 and k.left("create") <= 0
     ),
     "If any money was reserved on your card or charged for this order, all of it has been released or refunded, and "

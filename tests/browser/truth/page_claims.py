@@ -87,6 +87,8 @@ HEADLINES: Mapping[str, Holds] = {
     "We need something from you.": lambda k: k.waits_for_customer,
     "Your card was declined.": declined,
     "We don’t have enough posters for your order.": short,
+    "Your poster has sold out.": short,
+    "Your posters have sold out.": short,
     "We can’t send your order to this address.": unserved,
     "Your bank isn’t answering.": lambda k: k.failed("payments") and uncharged(k),
     "We’re looking into a problem with your order.": lambda k: k.happened("error"),
