@@ -13,7 +13,12 @@ WORDS = CustomerWords(
             after_reversal="Bookings cancelled",
             until_reversal="Cancelling the bookings",
         ),
-        StageWords(title="Sample analysed", steps=("spectrometry", "microscopy")),
+        StageWords(
+            title="Sample analysed",
+            steps=("spectrometry", "microscopy"),
+            after_reversal="Analyses voided",
+            until_reversal="Voiding the analyses",
+        ),
         StageWords(title="Findings reviewed", steps=("review",)),
         StageWords(title="Report published", steps=("report",)),
     ),

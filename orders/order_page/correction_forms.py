@@ -45,15 +45,16 @@ class CorrectionForm(forms.Form):
         for part in field.parts or (field,):
             present = value.get(part.name) if field.parts and isinstance(value, Mapping) else value
             self.fields[part.name] = _input(part, present if isinstance(present, str | int) else "")
-        if field.has_country:
+        if field.has_country and refused_country:
             self._leave_out(refused_country)
+        if field.has_country:
             fit_to_country(self)
 
     def _leave_out(self, country: str) -> None:
         """Takes a country out of the choices that are shown."""
         field = self.fields["country"]
         offered = [choice for choice in field.choices if choice[0] != country]  # type: ignore[attr-defined]
-        if country and field.initial == country:
+        if field.initial == country:
             field.initial = ""
             if "" not in dict(offered):
                 offered = [("", gettext("Choose a country")), *offered]

@@ -73,6 +73,7 @@ def test_a_cancelled_analysis_speaks_of_no_money() -> None:
         "We have your sample": "done",
         "Instruments booked": "reversed",
         "Cancelled by us": "done",
+        "Analyses voided": "done",
         "Bookings cancelled": "done",
         "Everything cancelled, and any report withdrawn": "done",
     }
