@@ -9,6 +9,7 @@ from tests.browser.truth.shop import HurriedShop
 
 DECLINED = "Your card was declined."
 SHORT = "We don’t have enough posters for your order."
+SOLD_OUT = "Your poster has sold out."
 UNSERVED = "We can’t send your order to this address."
 
 
@@ -45,7 +46,7 @@ def test_of_too_few_posters(hurried_shop: HurriedShop, customer: NewCustomer) ->
     hurried_shop.faults("warehouse", stock={"first-sun": 0})
     canceller = customer()
     canceller.buy()
-    canceller.wait_for_headline(SHORT)
+    canceller.wait_for_headline(SOLD_OUT)
     canceller.cancel()
     ends(canceller, "compensated")
 
