@@ -29,9 +29,13 @@ def _page_of(tracking: str, parcel: ledger.Parcel | None) -> str:
             "No such parcel", "<h1>No such parcel</h1><p>The carrier has no parcel with this number.</p>"
         )
     number = html.escape(tracking)
-    rows = [("Order", html.escape(parcel.order_id)), ("Handed over", time_at(parcel.created_at))]
+    rows = [
+        ("Tracking number", number),
+        ("Order", html.escape(parcel.order_id)),
+        ("Handed over", time_at(parcel.created_at)),
+    ]
     rows += [("Cancelled", time_at(parcel.voided_at))] if parcel.voided_at else []
     facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
     words = "This parcel was cancelled." if parcel.voided_at else "The carrier has this parcel."
     note = "This is the demonstration’s carrier: nothing really travels."
-    return page(f"Parcel {number}", f"<h1>Parcel {number}</h1><p>{words} {note}</p><dl>{facts}</dl>")
+    return page(f"Parcel {number}", f"<h1>Your parcel</h1><p>{words} {note}</p><dl>{facts}</dl>")

@@ -12,7 +12,7 @@ def test_a_parcel_has_a_page_that_says_when_it_was_handed_over_and_cancelled(san
     (created,) = sandbox.ledger("carrier", key)
     assert status == 200
     assert headers["Content-Security-Policy"].startswith("default-src 'none'")
-    assert f"<h1>Parcel {tracking}</h1>" in shown
+    assert f"<dt>Tracking number</dt><dd>{tracking}</dd>" in shown
     assert "The carrier has this parcel." in shown
     assert f'<time datetime="{created["at"]}">' in shown
 
