@@ -96,12 +96,10 @@ class Hub:
         if self._task is None or self._task.done():
             self._loop = asyncio.get_running_loop()
             self._read_at, self._is_behind = self._loop.time(), False
+            self._task = self._loop.create_task(self._follow())
         watch = Watch(subject, version, is_behind=self._is_behind)
         self._watches.setdefault(subject, set()).add(watch)
         self._look.set()
-        if self._task is None or self._task.done():
-            assert self._loop is not None
-            self._task = self._loop.create_task(self._follow())
         return watch
 
     def leave(self, watch: Watch) -> None:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from orders.business import RefusedAgainError
 from orders.engine.contracts import Json
 from orders.shop.agents.codes import NOT_SERVED, SOLD_OUT
-from orders.shop.refusal_words import count_left
+from orders.shop.refusal_words import count_left, refused_country
 
 OF_A_PERSON = frozenset({"name", "phone"})
 """The parts of an address that say who gets the parcel, not where."""
@@ -28,7 +28,7 @@ def check(refusal: Json, changes: Json, *, before: Json, after: Json) -> None:
 
 def _check_address(detail: Json, before: Mapping[str, str], after: Mapping[str, str]) -> None:
     country = after["country"]
-    if detail.get("country") == country:
+    if refused_country(detail) == country:
         raise RefusedAgainError(
             f"ship_to.country must be another one: the carrier has refused to deliver to {country}.",
             where="ship_to.country",

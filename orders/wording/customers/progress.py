@@ -112,7 +112,7 @@ def progress(
     situation = situation_of(order, occurrences)
     words = with_refusal(words_for(situation, order), order, situation)
     words = with_correction(words, order, occurrences, situation)
-    sentences = _sentences(tracked, situation, locale, names)
+    sentences = _sentences(tracked, situation, words.sentence, locale, names)
     late_at = None if situation in QUIET_WHEN_LATE else _late_at(tracked)
     is_late = late_at is not None and now > late_at
     usual_until = _begun(tracked) + timedelta(seconds=usual or 0)
@@ -167,12 +167,14 @@ def _begun(tracked: TrackedOrder) -> datetime:
 
 
 def _sentences(
-    tracked: TrackedOrder, situation: Situation, locale: Locale, names: Mapping[str, LineName]
+    tracked: TrackedOrder,
+    situation: Situation,
+    sentence: Words | None,
+    locale: Locale,
+    names: Mapping[str, LineName],
 ) -> list[str]:
     order, occurrences = tracked.order, tracked.occurrences
     own = customer_words(order.workflow)
-    words = with_refusal(words_for(situation, order), order, situation)
-    sentence = with_correction(words, order, occurrences, situation).sentence
     before: list[str] = []
     after = ""
     match situation:

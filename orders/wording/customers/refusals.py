@@ -18,7 +18,11 @@ from orders.wording.customers.saying import say
 
 def with_refusal(words: SituationWords, order: CustomerOrder, situation: Situation) -> SituationWords:
     """The words of a situation, as the kind says them of the step that waits for its customer."""
-    own = refusal_words(order, situation)
+    return with_own(words, order, refusal_words(order, situation))
+
+
+def with_own(words: SituationWords, order: CustomerOrder, own: RefusalWords) -> SituationWords:
+    """The words of a situation, with those that a kind has of its own for the refusal."""
     is_for_nothing = own.nothing_left_headline is not None and has_nothing_left(order)
     headline = own.nothing_left_headline if is_for_nothing else own.headline
     return replace(

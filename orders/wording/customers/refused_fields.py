@@ -13,6 +13,7 @@ from orders.wording.customers.refusals import (
     declined_sentences,
     explained,
     left_of_lines,
+    with_own,
     words_of_step,
 )
 from orders.wording.customers.saying import say
@@ -35,19 +36,18 @@ def refusal_of(
     step = _step_of(order, field)
     if step is None:
         return None
-    own = words_of_step(order, step)
     general = words_for(Situation.DECLINED if is_declined(step) else Situation.STOPPED, order)
-    sentence = general.sentence if own.sentence is None else own.sentence
+    words = with_own(general, order, words_of_step(order, step))
     if is_declined(step):
         is_said_below = field.type is FieldType.LINES and bool(left_of_lines(order))
         before = [] if is_said_below else explained(order, step, names)
-        sentences = [*before, *declined_sentences(order, occurrences, sentence, step)]
+        sentences = [*before, *declined_sentences(order, occurrences, words.sentence, step)]
     else:
-        sentences = [say(sentence, order)] if sentence else []
+        sentences = [say(words.sentence, order)] if words.sentence else []
     return Refusal(
-        headline=say(general.headline if own.headline is None else own.headline, order),
+        headline=say(words.headline, order),
         sentences=sentences,
-        icon=own.icon or general.icon or "warning",
+        icon=words.icon or "warning",
     )
 
 
