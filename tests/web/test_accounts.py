@@ -151,6 +151,15 @@ def test_email_and_password_sign_in_however_the_email_is_written(client: Client,
     assert "data-signed-in" in page
 
 
+def test_an_empty_password_is_asked_for(signed_in: Client, ada: User) -> None:
+    assert errors_of(sign_in(Client(), password="")) == {"password": ["Enter your password."]}
+    assert errors_of(signed_in.post("/account/password/", {"old_password": "", **twice("")})) == {
+        "old_password": ["Enter your current password."],
+        "new_password1": ["Enter a new password."],
+        "new_password2": ["Enter the new password again."],
+    }
+
+
 def test_signing_in_starts_a_new_session(client: Client, ada: User) -> None:
     client.post("/account/forgotten/", {"email": EMAIL})
     before = client.cookies[settings.SESSION_COOKIE_NAME].value

@@ -196,9 +196,14 @@ def test_a_search_that_only_another_family_or_price_answers_says_so(client: Clie
 def test_a_search_with_nothing_near_says_so(client: Client, text: str) -> None:
     shown = page(client, f"q={text}")
     assert f"<h2>Nothing matches “{unquote_plus(text)}”</h2>" in shown
-    assert "No posters match. Try fewer words" in shown
+    assert "<p>Try fewer words, another family or size, or a wider price range.</p>" in shown
     assert "Show all posters" in shown
-    assert "Nothing hangs here yet" not in shown
+
+
+def test_a_price_range_without_posters_says_so(client: Client) -> None:
+    shown = page(client, "min=90000")
+    assert "<h2>No posters match</h2>" in shown
+    assert "<p>Try fewer words, another family or size, or a wider price range.</p>" in shown
 
 
 def test_a_product_that_is_no_longer_for_sale_is_never_meant(client: Client) -> None:

@@ -48,6 +48,10 @@ class SignInForm(ShopForm, AuthenticationForm):
         "inactive": _("That email and password don’t match. Check them and try again."),
     }
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["password"].error_messages["required"] = _("Enter your password.")
+
 
 class NewPasswordForm(ShopForm, SetPasswordForm):  # type: ignore[type-arg]
     """A password for a new account, or for one whose password was forgotten."""
@@ -69,6 +73,7 @@ class ChangePasswordForm(ShopForm, PasswordChangeForm):
         super().__init__(*args, **options)
         _label_new_passwords(self)
         self.fields["old_password"].label = _("Current password")
+        self.fields["old_password"].error_messages["required"] = _("Enter your current password.")
         self.fields["old_password"].widget.attrs.pop("autofocus", None)
 
 
@@ -77,6 +82,8 @@ def _label_new_passwords(form: forms.Form) -> None:
     first.label, second.label = _("New password"), _("New password again")
     first.help_text = _("At least 12 characters. A few words that only you would put together work best.")
     second.help_text = ""
+    first.error_messages["required"] = _("Enter a new password.")
+    second.error_messages["required"] = _("Enter the new password again.")
 
 
 class AddressForm(AddressFields):
