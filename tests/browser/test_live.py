@@ -196,14 +196,14 @@ def test_a_part_that_could_not_be_fetched_is_fetched_again(shop: Shop, page: Pag
     shop.change()
     until(lambda: "/order/progress/" in shop.requests, what="the fetch that fails")
     assert page.locator("#headline").inner_text() == "Version 1"
-    until(lambda: retried(page, shop), what="another fetch")
-    expect(page.locator("#headline")).to_have_text("Version 2")
+    until(lambda: caught_up(page), what="another fetch")
+    assert shop.requests.count("/order/progress/") >= 2
 
 
-def retried(page: Page, shop: Shop) -> bool:
+def caught_up(page: Page) -> bool:
     """Lets the page's clock run for as long as it waits before it fetches the part again."""
     page.clock.run_for(5_000)
-    return shop.requests.count("/order/progress/") == 2
+    return page.locator("#headline").inner_text() == "Version 2"
 
 
 def test_without_a_stream_it_polls_and_says_so(shop: Shop, page: Page) -> None:

@@ -41,7 +41,7 @@ SCATTER = """
 LOOKED_AT = 200
 BLOCKS = 40
 """Of each order that is looked at, at most: its row, process, steps, events and document, with their indexes."""
-BLOCKS_OF_A_SUMMARY = 16
+BLOCKS_OF_A_SUMMARY = 18
 """Of each order on a page, at most: its row in the list and in its table, its process, steps and last event."""
 RARE: Mapping[str, Mapping[str, Any]] = {
     "a state": {"states": ["compensated", "error"]},
