@@ -118,9 +118,7 @@ CUSTOMER_WORDS = CustomerWords(
         PAYMENT: RETRY_OF_PAYMENT,
         SHIPMENT: _("The carrier isn’t answering, so we’re asking again. There’s nothing you need to do."),
         POINT_OF_NO_RETURN: RETRY_OF_PAYMENT,
-        "send-confirmation": _(
-            "We’re not sure that our confirmation email went out, so we’re sending it again."
-        ),
+        "send-confirmation": _("We’re having trouble sending our confirmation email, so we’re trying again."),
     },
     outages={
         RESERVATION: _(
@@ -133,6 +131,9 @@ CUSTOMER_WORDS = CustomerWords(
             " need to do."
         ),
         POINT_OF_NO_RETURN: OUTAGE_OF_PAYMENT,
+        "send-confirmation": _(
+            "Our confirmation email can’t be sent at the moment. We’ll send it as soon as that’s possible."
+        ),
     },
     corrections=CORRECTIONS,
     refusals=REFUSALS,

@@ -164,7 +164,18 @@ TABLE: Mapping[str, tuple[Case, str, Sequence[str], Sequence[str]]] = {
             "Paid: done 40",
             "Confirmation by email: trying again",
         ],
-        ["We’re not sure that our confirmation email went out, so we’re sending it again."],
+        ["We’re having trouble sending our confirmation email, so we’re trying again."],
+    ),
+    "the mail server is away": (
+        forward({**PAID, EMAIL: "held again"}),
+        "Your poster is paid for and on its way.",
+        [
+            RESERVED,
+            "Handed to the carrier: done 30",
+            "Paid: done 40",
+            "Confirmation by email: waiting for our mail server",
+        ],
+        ["Our confirmation email can’t be sent at the moment. We’ll send it as soon as that’s possible."],
     ),
     "the email cannot be sent": (
         forward({**PAID, EMAIL: "failed"}),

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders.models import Order, SubmissionMessage
 from orders.shop.models import DeliveryTerms
+from orders.shop.served import present_not_served
 from tests.web.helpers import run_submission
 from tests.web.shopping import FORM
 
@@ -182,6 +183,23 @@ def test_the_page_about_delivery_lists_the_terms(client: Client) -> None:
     assert "Germany €6.90 2 Netherlands free 1 United Kingdom €9.90 2–4" in page
     DeliveryTerms.objects.all().delete()
     assert "Delivery is included in the price." in words(client.get("/shipping/"))
+
+
+def test_the_page_about_delivery_names_the_countries_that_are_left_out(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOT_SERVED_COUNTRIES", "AQ,GB,US")
+    present_not_served.cache_clear()
+    page = words(client.get("/shipping/"))
+    DeliveryTerms.objects.all().delete()
+    free = words(client.get("/shipping/"))
+    hungarian = words(client.get("/shipping/", headers={"Accept-Language": "hu"}))
+    monkeypatch.undo()
+    present_not_served.cache_clear()
+    assert "United Kingdom €9.90" not in page
+    assert "We don’t deliver to the United Kingdom." in page
+    assert "We don’t deliver to Antarctica, the United Kingdom, or the United States." in free
+    assert "Ezekbe az országokba nem szállítunk: Antarktisz, Egyesült Államok és Egyesült Királyság." in hungarian
 
 
 def test_a_day_in_another_language_is_written_in_it(client: Client) -> None:

@@ -70,7 +70,7 @@ STATES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     ),
     "mail again": (
         {**dict.fromkeys(STEPS[:4], "completed"), "send-confirmation": {"state": "running", "attempt": 2}},
-        "We’re not sure that our confirmation email went out",
+        "We’re having trouble sending our confirmation email",
         ["done", "done", "done", "done", "retry"],
     ),
     "skipped": (

@@ -12,6 +12,7 @@
 {% expected_arrival changed as days %}      the same of an order as a correction would make it
 {% duties changed.data as words %}           that import duties may be due; empty where a tax is included
 {% delivery_terms as terms %}               what delivery costs and how long it takes, by country; empty if it is free
+{% not_delivered_to as names %}             the countries that the owner leaves out, in words; empty if there are none
 {{ offer|stock_words }}                     "Only 3 left"; empty if nothing is said
 {{ 3|only_left }}                           "Only 3 left"
 {% edition_numbers tracked as numbers %}    pairs: the name of each numbered line, and "No. 12 of 100"; empty before
@@ -49,7 +50,7 @@ from orders.shop.offers import Offer
 from orders.shop.pictures import line_names
 from orders.shop.receipts import contents
 from orders.shop.storefront.checkout_form import METHODS
-from orders.shop.storefront.terms import TermsRow, terms_rows
+from orders.shop.storefront.terms import TermsRow, left_out, terms_rows
 from orders.shop.tracking import Parcel, parcel_of, present_tracking_url
 from orders.wording.customers.progress import Progress
 
@@ -135,6 +136,12 @@ def duties(data: Mapping[str, Any]) -> str:
 def delivery_terms() -> Sequence[TermsRow]:
     """What delivery costs and how long it takes, by country; empty if it is free everywhere."""
     return terms_rows(pricing.tariff())
+
+
+@register.simple_tag
+def not_delivered_to() -> str:
+    """The countries that the owner leaves out; empty if there are none."""
+    return left_out(pricing.tariff())
 
 
 @register.simple_tag

@@ -25,7 +25,7 @@ from orders.business.words import (
     Words,
 )
 from orders.engine.branches import declared_name
-from orders.selectors.customer_order import CustomerOrder
+from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.refusals import NO_NAMES, declined_step
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
@@ -184,6 +184,8 @@ def _sentences(
             before = [say(_wait_words(order, own), order)]
         case Situation.FULFILLED if order.state == ProcessState.ERROR:
             before, sentence = [say(sentence, order)], words_for(Situation.STOPPED, order).sentence
+        case Situation.FULFILLED if held := _kept_from(order):
+            sentence = own.outages.get(declared_name(held[0]), sentence)
         case Situation.FULFILLED if tried := tried_steps(order, occurrences):
             sentence = own.retries.get(declared_name(tried[0]), sentence)
         case Situation.COMPLETE if any(step.state != StepStatus.COMPLETED for step in order.steps):
@@ -211,14 +213,22 @@ def cancellation_sentences(tracked: TrackedOrder, *, locale: Locale, is_over: bo
     return sentences
 
 
+def _kept_from(order: CustomerOrder) -> Sequence[str]:
+    """The steps that an outage keeps from being done."""
+    return [step.name for step in waiting_steps(order) if is_held(step) and not _is_paused(step)]
+
+
+def _is_paused(step: CustomerStep) -> bool:
+    return step.waiting is not None and step.waiting.kind is WaitingFor.OPERATOR
+
+
 def _wait_words(order: CustomerOrder, own: CustomerWords) -> Words:
     """What an order waits for. That somebody paused it matters more than all else."""
     step = next(iter(waiting_steps(order)), None)
     if step is None or order.pause:
         return PAUSED
     if is_held(step):
-        is_paused = step.waiting is not None and step.waiting.kind is WaitingFor.OPERATOR
-        return PAUSED if is_paused else own.outages.get(declared_name(step.name), GENERAL_OUTAGE)
+        return PAUSED if _is_paused(step) else own.outages.get(declared_name(step.name), GENERAL_OUTAGE)
     return own.waits.get(declared_name(step.name), GENERAL_WAITS[step.awaits or WaitKind.ANSWER])
 
 

@@ -132,7 +132,10 @@ PROGRESS: Mapping[str, Holds] = {
             paid_and_sent(k) and (not k.got(ON_ITS_WAY) or not k.happened("call_failed", "send-confirmation"))
         )
     ),
-    "We’re not sure that our confirmation email went out, so we’re sending it again.": (
+    "We’re having trouble sending our confirmation email, so we’re trying again.": (
+        lambda k: paid_and_sent(k) and k.failed("mail")
+    ),
+    "Our confirmation email can’t be sent at the moment. We’ll send it as soon as that’s possible.": (
         lambda k: paid_and_sent(k) and k.failed("mail")
     ),
     "It’s paid for and with the carrier. We’ve emailed you a confirmation.": (
