@@ -39,7 +39,7 @@ def left_out(tariff: Tariff) -> str:
     """The countries that would have terms of delivery, but for the setting that leaves them out; empty if there are
     none."""
     codes = [code for code in present_not_served() if tariff.serves_any(code)]
-    names = sorted(map(countries.name_in_sentence, codes), key=countries.sorted_by)
+    names = sorted(map(countries.name, codes), key=countries.sorted_by)
     return format_list(names, locale=reader_locale())
 
 
