@@ -10,7 +10,7 @@ from django.db import OperationalError
 from orders.engine.channels import status
 from orders.engine.contracts import Workflow
 from orders.engine.scheduler.role import Scheduler
-from orders.models import AgentReply, Event, StatusMessage
+from orders.models import AgentReply, Event, LeaderLease, OrderProcess, StatusMessage
 from orders.services.order_changes import compensate_order
 from tests.support.factories import ago, make_order, make_reply, step_of
 from tests.support.roles import a_scheduler, all_due, answer, drain, history, status_kinds, stored
@@ -168,3 +168,18 @@ def test_orders_that_end_in_one_pass_each_have_their_own_reason() -> None:
         second.pk: {"reason": "decided"},
         unknown.pk: {},
     }
+
+
+def test_an_order_whose_customer_was_not_heard_while_everything_stood_still_waits_a_minute_more() -> None:
+    declined = {"state": "failed", "error": {**NO_EGGS, "waits_for": "customer"}, "not_before": ago(1)}
+    order = make_order({"mix": declined, "heat-oven": "completed"}, not_before=ago(1))
+    LeaderLease.objects.create(name=LeaderLease.SUPERVISOR, swept_at=ago(600))
+    scheduler = a_scheduler()
+    drain(scheduler)
+    process = OrderProcess.objects.get(order_id=order.pk)
+    assert process.goal == "complete"
+    assert process.not_before == step_of(order, "mix").not_before
+    assert process.not_before is not None
+    assert process.not_before > ago(-50)
+    drain(scheduler)
+    assert history(order) == [("waiting", "")]

@@ -30,11 +30,12 @@ from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import DATABASE_TROUBLE, ran_out_of_time
-from orders.engine.runtime.statements import pipelined_transaction
+from orders.engine.runtime.statements import known, pipelined_transaction
 from orders.engine.scheduler.config import SchedulerConfig
 from orders.engine.scheduler.order_claims import OrderClaims
 from orders.engine.scheduler.order_pass import OrderPass
 from orders.engine.scheduler.progress import ENDED
+from orders.engine.scheduler.silence import Silence
 from orders.engine.scheduler.workload import Gatherer, Page, Workload
 from orders.engine.state_store.pauses import PausedSteps
 from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
@@ -64,6 +65,7 @@ class Scheduler:
         self._requests = LowWater("orders_agentrequest")
         self._replies = LowWater("orders_agentreply")
         self._claims = OrderClaims()
+        self._silence = Silence()
         self._passes = 0
         self._tidied_at = 0.0
 
@@ -126,17 +128,20 @@ class Scheduler:
         viewpoint = Viewpoint(self._config.instance, self._requests.start)
         supplied = send_supplies(self._agents, counted_for=viewpoint)
         paused = state_store.send_paused_steps()
+        swept = state_store.send_last_sweep() if self._silence.is_unknown else known(None)
         most = self._config.batch if scope.only is None else 0
         page = replies.send_peek(most, start=self._replies.start)
         now, supplies = supplied.result()
         for mark in marks:
             mark.result()
+        self._silence.note(now, swept_at=swept.result())
         credit = credit_of(supplies, counted_for=viewpoint, rules=self._config.breaker, now=now)
         return now, page.result(), credit, paused.result()
 
     def _decide(self, workload: Workload, credit: Credit, now: datetime) -> int:
         """Decides what becomes of each order. Returns how many requests were recalled."""
         for order in workload.orders:
+            order.grant(self._silence)
             order.turn(now)
         recalled = self._recall(workload.orders)
         asking = {order.row.order_id: order for order in workload.orders if order.asks_facts()}

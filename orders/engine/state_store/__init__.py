@@ -26,6 +26,7 @@ from orders.engine.state_store.reads import (
     known_orders,
     overdue,
     request_of,
+    send_last_sweep,
     send_steps_of,
     steps_of,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "reverse_first",
     "rewrite_requests",
     "send_claim",
+    "send_last_sweep",
     "send_lock",
     "send_paused_steps",
     "send_step_writes",

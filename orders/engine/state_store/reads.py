@@ -107,6 +107,11 @@ def send_steps_of(order_ids: Iterable[UUID]) -> Sent[dict[UUID, list[StepRow]]]:
     return send(_STEPS, [array(steps)], read) if steps else known(steps)
 
 
+def send_last_sweep() -> Sent[datetime | None]:
+    """When the supervisor last completed a sweep, without waiting for it; None if it never has."""
+    return send("SELECT max(swept_at) FROM orders_leaderlease", [], lambda cursor: rows_of(cursor)[0][0])
+
+
 _STEPS = f"""
         SELECT {", ".join(StepRow._fields)}
           FROM orders_stepstate
