@@ -52,8 +52,9 @@ def compose(message: OutgoingMessage) -> list[Email] | Delay:
     """The link, if a guest placed the order with this email address and was not sent it a moment ago.
 
     The first one is not sent either if an email of the order's workflow was quicker, which has the link, too, and it
-    waits while that is being sent. If that may have been sent, but not the link, only the link follows it. One that is
-    begun after this look, and that the mail server takes sooner, is still followed by the first.
+    waits while that is being sent. If that may have been sent, but not the link, only the link follows it. It looks
+    once more when it has been composed. One that is begun after that, and that the mail server takes sooner, is still
+    followed by the first.
     """
     assert message.order_id is not None
     guest = tracked_orders.guest_address(message.order_id)
@@ -69,10 +70,22 @@ def compose(message: OutgoingMessage) -> list[Email] | Delay:
             return []
         if own_email is OwnEmail.UNKNOWN and _may_wait(message, tracked.order):
             return WAIT
-        if own_email is not OwnEmail.NONE or tracked.order.goal != Goal.COMPLETE:
-            tracked = None  # she knows already that we have the order, or we no longer have it
+        if not _is_first(tracked.order, own_email):
+            tracked = None
     # To the order's own address, never the one that was typed.
-    return [email_of(_letter(message.order_id, tracked), recipient=guest.email)]
+    email = email_of(_letter(message.order_id, tracked), recipient=guest.email)
+    return compose(message) if tracked and _has_moved_on(message.order_id) else [email]
+
+
+def _has_moved_on(order_id: UUID) -> bool:
+    """Whether the order is cancelled, or its workflow sends an email, since it was read: composing takes a while."""
+    tracked = tracked_orders.order_of_guest(order_id=order_id)
+    return tracked is not None and not _is_first(tracked.order, _own_email(tracked.order))
+
+
+def _is_first(order: CustomerOrder, own_email: OwnEmail) -> bool:
+    """Whether its customer does not know yet that we have an order, and we still have it."""
+    return own_email is OwnEmail.NONE and order.goal == Goal.COMPLETE
 
 
 def _letter(order_id: UUID, tracked: TrackedOrder | None) -> Letter:

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  const LONGEST = 15; // seconds between two questions
+  const LONGEST = 4; // seconds between two questions
   const form = document.querySelector("form[data-repeats]");
   if (!form) return;
   let asked = form.action;

@@ -16,7 +16,8 @@ from django.test import Client
 from orders.engine.runtime.sql import database_now, run
 from orders.fields.order_numbers import spoken_number
 from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage, StepState
-from orders.outbox import queue
+from orders.emails.letter import Letter
+from orders.outbox import order_link_emails, queue
 from orders.outbox.content import Email
 from orders.outbox.delivery import deliver
 from orders.outbox.order_link_emails import IS_NEW, LONGEST_HOLD
@@ -217,6 +218,29 @@ def test_it_waits_while_the_order_may_be_sending_its_own_email_and_never_follows
     )
     assert look_again(box) == []
     assert OutgoingMessage.objects.get().state == MessageState.SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("steps", "subject"),
+    [({}, "Your order at Print Shop"), ({CONFIRMATION: {"state": "running"}}, None)],
+    ids=["cancelled", "its own email is being sent"],
+)
+def test_what_happens_to_the_order_while_it_is_composed_counts(
+    steps: dict[str, Any], subject: str | None, box: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = shop_order()
+    post_first_email(order)
+    compose_letter = order_link_emails.email_of
+
+    def compose_slowly(letter: Letter, *, recipient: str) -> Email:
+        OrderProcess.objects.filter(pk=order.pk).update(goal="complete" if steps else "compensate")
+        for name, fields in steps.items():
+            step = {"attempt": 1, "outcome": "unknown", "complete_by": database_now(), **fields}
+            StepState.objects.filter(process=order, name=name).update(**step)
+        return compose_letter(letter, recipient=recipient)
+
+    monkeypatch.setattr(order_link_emails, "email_of", compose_slowly)
+    assert [email["Subject"] for email in box.deliver()] == ([subject] if subject else [])
 
 
 @pytest.mark.parametrize("outcome", ["refused", "unknown"])
