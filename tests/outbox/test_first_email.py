@@ -13,10 +13,10 @@ from babel.dates import format_skeleton
 from django.db import connection
 from django.test import Client
 
+from orders.emails.letter import Letter
 from orders.engine.runtime.sql import database_now, run
 from orders.fields.order_numbers import spoken_number
 from orders.models import Event, Order, OrderLine, OrderProcess, OutgoingMessage, StepState
-from orders.emails.letter import Letter
 from orders.outbox import order_link_emails, queue
 from orders.outbox.content import Email
 from orders.outbox.delivery import deliver
