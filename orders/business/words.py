@@ -195,7 +195,7 @@ GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
     Situation.RECEIVED: SituationWords(
         status=_("Received"),
         headline=_("Thank you. We have your order."),
-        sentence=_("It’s safe with us, and we’ll start on it in a moment. You can close this page."),
+        sentence=_("It’s safe with us, and we’ll start on it as soon as we can. You can close this page."),
         icon="clock",
     ),
     Situation.WORKING: SituationWords(

@@ -1,6 +1,7 @@
 // Keeps the progress of an order up to date: #progress[data-events][data-version]. The stream only announces a new
 // version; the new part of the page is fetched from the page's own URL, under progress/. Without a stream it polls.
-// An order that has ended may still be refunded, so its page looks when somebody comes back to it, and now and then.
+// An order that has ended may still be refunded, so its page looks when somebody comes back to it, and every few seconds
+// while it is visible.
 // While the server cannot read changes, it says on the stream that the page may be out of date, and then that it is not.
 // What [data-tells] says is emailed unless it is seen, so the part is fetched once more as soon as the page is visible.
 (() => {
@@ -12,7 +13,7 @@
   const REFUSED = 15000; // ms until a refused stream is requested again
   const LONGEST = 2 ** 31 - 1; // ms that a timer takes at most
   const HIDDEN = 60000; // ms after which a hidden page is no longer followed
-  const ENDED = 300000; // ms between looks at an order that has ended
+  const ENDED = 15000; // ms between looks at an order that has ended
 
   const shown = () => document.getElementById("progress");
   if (!shown()?.dataset.events) return;

@@ -77,7 +77,7 @@ def test_programs_get_what_its_customer_reads(ada: APIClient) -> None:
         "situation": "received",
         "status": "Received",
         "headline": "Thank you. We have your order.",
-        "sentences": ["It’s safe with us, and we’ll start on it in a moment. You can close this page."],
+        "sentences": ["It’s safe with us, and we’ll start on it as soon as we can. You can close this page."],
         "stages": [placed, {"title": "Mix", "state": "later", "at": None}],
         "is_late": False,
         "may_cancel": True,

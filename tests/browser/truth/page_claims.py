@@ -104,11 +104,11 @@ HEADLINES: Mapping[str, Holds] = {
 }
 
 PROGRESS: Mapping[str, Holds] = {
-    "It’s safe with us, and we’ll start on it in a moment. You can close this page.": uncharged,
+    "It’s safe with us, and we’ll start on it as soon as we can. You can close this page.": uncharged,
     "There’s nothing you need to do. You can close this page and come back to it at any time.": nothing_to_do,
     "You can close this page and come back to it at any time.": nothing_to_do,
     "There’s nothing you need to do.": nothing_to_do,
-    "This usually takes about {usual}.": lambda k: not k.happened("processed") and not k.is_cancelled,
+    "Nine out of ten orders are done within {usual}.": lambda k: not k.happened("processed") and not k.is_cancelled,
     "One step didn’t work the first time, so we’re trying it again. There’s nothing you need to do.": (
         lambda k: k.failed(*ALL) and nothing_to_do(k)
     ),
