@@ -1,5 +1,6 @@
 """Errors as `application/problem+json` (RFC 9457): all codes, and the one place that turns an error into a response."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from orders.access.outages import OUTAGES
 from orders.api.authentication import TokenExpiredError
 from orders.api.scopes import MissingScopeError
 from orders.api.versions import UNSUPPORTED, UnsupportedVersionError
+from orders.business.reading import BadOrderError
 from sasweb.problems import MEDIA_TYPE, SERVER_PROBLEMS, Problem, concerns_api, describe, encode, problems
 
 log = structlog.get_logger()
@@ -134,6 +136,21 @@ class ProblemError(Exception):
 def invalid(detail: str, **place: str) -> ProblemError:
     """The problem of a single invalid value. `place` is one of `pointer`, `parameter` and `header`."""
     return ProblemError("validation_failed", errors=[{**place, "detail": detail}])
+
+
+def misplaced(mistakes: Iterable[BadOrderError], place: str = "") -> list[dict[str, str]]:
+    """These mistakes, each with the JSON pointer to where it is. `place` is where the values are, as a pointer."""
+    return [{"pointer": f"{place}{pointer(error.where)}", "detail": str(error)} for error in mistakes]
+
+
+def pointer(where: str) -> str:
+    """The JSON pointer to a place such as `lines[2].sku`."""
+    return "".join(f"/{part}" for part in re.findall(r"[^.\[\]]+", where))
+
+
+def bad_values(error: BadOrderError, place: str = "") -> ProblemError:
+    """The problem of values that are wrong, with each of the mistakes."""
+    return ProblemError("validation_failed", errors=misplaced(error.mistakes, place))
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:

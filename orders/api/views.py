@@ -22,7 +22,7 @@ from orders.api.paging import (
     render_page,
 )
 from orders.api.preferences import read_wait
-from orders.api.problems import ProblemError, invalid
+from orders.api.problems import ProblemError, bad_values
 from orders.api.request_log import note_orders
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
@@ -132,7 +132,7 @@ class OrderChange(APIView):
         try:
             changes, fields = self.read_changes(request, order)
         except BadOrderError as error:
-            raise invalid(str(error), pointer=f"{where}{requests.pointer(error.where)}") from error
+            raise bad_values(error, where) from error
         if order.is_archived or order.goal == Goal.COMPENSATE:
             raise _unchangeable(order)
         try:
@@ -146,7 +146,7 @@ class OrderChange(APIView):
         except NoSuchOrderError as error:
             raise _unchangeable(_order(order_id, client)) from error
         except BadOrderError as error:
-            raise invalid(str(error), pointer=f"{where}{requests.pointer(error.where)}") from error
+            raise bad_values(error, where) from error
         if result.cause is not None:
             raise _refused_change(result.cause)
         if result.status is ResultStatus.REFUSED:
