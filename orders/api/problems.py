@@ -28,11 +28,14 @@ PROBLEMS: Mapping[str, Problem] = {
          "`detail` lists those that are. Name one of them in `API-Version`, or have the token pinned to it."),
         ("not_authenticated", 401, "A token is needed", "Send `Authorization: Token <token>`."),
         ("invalid_token", 401, "The token is not valid",
-         "It is unknown or has been revoked, or its account is closed. A new password revokes an account's tokens."),
+         "It is unknown or has been revoked, or its account is closed. A new password revokes an account's tokens. "
+         "Create a new one with `manage.py token`, or ask an admin for it."),
         ("token_expired", 401, "The token has expired", "Create a new one with `manage.py token`."),
         ("scope_missing", 403, "The token may not do this",
          "`needed_scope` is the scope that is missing, and `detail` says how to create a token that has it."),
-        ("permission_denied", 403, "You do not have permission", "The token's account may not do this."),
+        ("permission_denied", 403, "You do not have permission",
+         "The token's account may not do this. Use a token of an account that may, or ask an admin to give this one "
+         "the access level that it needs: viewer to read what operators read, operator to act, admin for the rest."),
         ("not_found", 404, "Not found", "This does not exist, or belongs to another client."),
         ("method_not_allowed", 405, "This method is not allowed here", "`Allow` lists the methods that are."),
         ("not_acceptable", 406, "This format is not available", "Most responses are `application/json`."),
