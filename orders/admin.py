@@ -7,8 +7,9 @@ is newest first, except for tables whose primary key is an order's id.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import admin
@@ -30,7 +31,9 @@ from django.utils.translation import override
 
 from orders import models
 from orders.access import api_tokens
+from orders.fields.order_numbers import MistakenNumberError, read_number
 from orders.selectors.desk.order_ids import MOST_ALIKE, orders_like
+from orders.selectors.order_numbers import orders_with_number
 from orders.services import audit
 
 MOST_ROWS = 10_000
@@ -79,17 +82,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_per_page = 50
     actions = None
     list_display: tuple[str, ...] = ()
-    search_help_text = _("The ID of an order, at least 4 digits of its end or 8 of its beginning")
+    search_help_text = _("An order’s number, or its ID: at least 4 digits of its end or 8 of its beginning")
 
     def get_search_results(
         self, request: HttpRequest, queryset: Any, search_term: str
     ) -> tuple[QuerySet[Model], bool]:
-        """Returns the rows of the orders whose IDs are, end or begin like this, each found by an index. What Django
-        would do instead is to compare the ID of each row as a text."""
+        """Returns the rows of the orders that have this number, or whose IDs are, end or begin like this, each found by
+        an index. What Django would do instead is to compare the ID of each row as a text."""
         if not (term := search_term.strip()):
             return queryset, False
         digits = term.lower().replace("-", "")
-        ids = orders_like(digits, most=MOST_ALIKE) if PART_OF_ID.fullmatch(digits) else []
+        ids = [*orders_like(digits, most=MOST_ALIKE)] if PART_OF_ID.fullmatch(digits) else []
+        ids += _numbered(term)
         (column,) = self.search_fields
         return queryset.filter(**{f"{column}__in": ids}), False
 
@@ -116,6 +120,14 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def has_delete_permission(self, request: HttpRequest, *_: Any) -> bool:
         return False
+
+
+def _numbered(term: str) -> Sequence[UUID]:
+    try:
+        number = read_number(term)
+    except MistakenNumberError:
+        return ()
+    return orders_with_number(number) if number else ()
 
 
 class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]

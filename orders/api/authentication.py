@@ -25,7 +25,10 @@ class TokenExpiredError(AuthenticationFailed):
 def valid_token(token: Any, *, now: datetime) -> Any:
     """The row of a token, if it may be used; None is of no token. Raises `AuthenticationFailed`."""
     if token is None or not token.user.is_active:
-        raise AuthenticationFailed("The token is unknown or has been revoked, or its account is closed.")
+        raise AuthenticationFailed(
+            "The token is unknown or has been revoked, or its account is closed. Create a new one with"
+            " `manage.py token`, or ask an admin for it."
+        )
     if token.expires_at <= now:
         raise TokenExpiredError(f"The token expired on {token.expires_at:%Y-%m-%d}. Create a new one.")
     return token

@@ -1,5 +1,6 @@
 """Corrections of an order by its client: what was declined is changed, and tried again."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -9,11 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orders.api.changes import change_of_order
-from orders.api.fields import Strict, Whole
+from orders.api.fields import MOST_UNKNOWN, Strict, Whole
+from orders.api.problems import ProblemError, misplaced, pointed
 from orders.api.views import OrderChange
-from orders.business import registry
+from orders.business import BadOrderError, OrderKind, registry
 from orders.fields.money import Money
 from orders.selectors.customer_order import CustomerOrder
+
+PLACE = "/changes"
+"""Where in the body the new values are."""
+CANNOT_BE_CHANGED = "This cannot be changed now. `correctable` of the order says what can."
 
 
 class CorrectionIn(Strict):
@@ -45,6 +51,23 @@ CORRECT_ORDER = change_of_order(
 )
 
 
+def _read(
+    kind: type[OrderKind], changes: Mapping[str, Any], fields: Collection[str]
+) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """The new values of these fields, and everything that is wrong with them."""
+    unknown = sorted(name for name in changes if name not in fields)
+    errors = list(pointed({"changes": dict.fromkeys(unknown[:MOST_UNKNOWN], CANNOT_BE_CHANGED)}))
+    values = {name: value for name, value in changes.items() if name in fields}
+    if unknown and not values:
+        return {}, errors
+    try:
+        return dict(kind.accept_changes(values)), errors
+    except serializers.ValidationError as error:
+        return {}, [*errors, *pointed({"changes": error.detail})]
+    except BadOrderError as error:
+        return {}, [*errors, *misplaced(error.mistakes, PLACE)]
+
+
 @extend_schema_view(post=extend_schema(**CORRECT_ORDER))
 class OrderCorrection(OrderChange):
     """Corrects an order that waits for its customer."""
@@ -52,23 +75,26 @@ class OrderCorrection(OrderChange):
     body = CorrectionIn
 
     def read_changes(self, request: Request, order: CustomerOrder) -> tuple[dict[str, Any], frozenset[str]]:
-        changes = self.body.read(request.data)["changes"]
         kind = registry.find_kind(order.workflow)
         fields = order.correctable_fields
+        try:
+            changes = self.body.read(request.data)["changes"]
+        except serializers.ValidationError as error:
+            sent = request.data.get("changes") if isinstance(request.data, Mapping) else None
+            if kind is None or not fields or not isinstance(sent, Mapping):
+                raise
+            errors = [*pointed(error.detail), *_read(kind, sent, fields)[1]]
+            raise ProblemError("validation_failed", errors=errors) from error
         if kind is None or not fields:
             return {}, frozenset()
-        if unknown := sorted(set(changes) - fields):
-            raise serializers.ValidationError(
-                {"changes": dict.fromkeys(unknown, "This cannot be changed now.")}
-            )
-        try:
-            return dict(kind.accept_changes(changes)), frozenset(changes)
-        except serializers.ValidationError as error:
-            raise serializers.ValidationError({"changes": error.detail}) from error
+        values, errors = _read(kind, changes, fields)
+        if errors:
+            raise ProblemError("validation_failed", errors=errors)
+        return values, frozenset(changes)
 
     def read_agreed(self, request: Request, order: CustomerOrder) -> Money | None:
         total = self.body.read(request.data).get("total")
         return Money(amount=total, currency=order.total.currency) if total and order.total else None
 
     def post(self, request: Request, order_id: UUID) -> Response:
-        return self.change(request, order_id, where="/changes")
+        return self.change(request, order_id, where=PLACE)

@@ -171,12 +171,19 @@ class Digits(serializers.IntegerField):
         return number
 
 
-class Choice(serializers.ChoiceField):
-    """A query parameter that takes one of a few words."""
+class Word(serializers.ChoiceField):
+    """One of a few words, which the OpenAPI document explains."""
 
     def __init__(self, choices: Sequence[str], **options: Any) -> None:
         message = f"This must be one of {', '.join(choices)}."
         super().__init__(choices, error_messages={"invalid_choice": message}, **options)
+
+
+class Choice(Word):
+    """A query parameter that takes one of a few words."""
+
+    def __init__(self, choices: Sequence[str], **options: Any) -> None:
+        super().__init__(choices, **options)
         # Otherwise the OpenAPI document explains each word separately.
         extend_schema_field({"type": "string", "enum": [*choices]})(self)  # type: ignore[type-var]
 

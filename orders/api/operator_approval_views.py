@@ -16,15 +16,16 @@ from orders.api.fields import Strict
 from orders.api.operator_approval_requests import ApprovalIn, ApprovalNoteIn, ApprovalQuery, read_act
 from orders.api.operator_bulk_views import BulkView, action_fields
 from orders.api.operator_order_requests import DONE
+from orders.api.operator_problems import no_such_agent, no_such_step, refusal
 from orders.api.operator_requests import ActIn
-from orders.api.operator_views import ActView, OperatorView, actor, problem_of_missing, refusal
+from orders.api.operator_views import ActView, OperatorView, actor, problem_of_missing
 from orders.api.paging import read_query, render_page
 from orders.api.scopes import require
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_exists
 from orders.selectors.desk.approvals import approval_page, find_approval
-from orders.selectors.desk.order_rows import lacks_step
+from orders.selectors.desk.step_names import lacks_step
 from orders.services.operators import approvals
 from orders.services.operators.approval_acts import bulk_parameters, pause_parameters
 from orders.services.order_lock import NoSuchOrderError
@@ -56,7 +57,7 @@ class Approvals(BulkView):
         with self.recorded(request, {}):
             asking = _ask(request, act, target, body)
         if asking.request is None:
-            raise refusal(asking.result)
+            raise refusal(asking.result, place="/body")
         response = Response(
             representations.ApprovalOut.render(find_approval(asking.request.pk, now=now())), status=202
         )
@@ -65,14 +66,14 @@ class Approvals(BulkView):
 
 
 def _target(values: dict[str, Any]) -> dict[str, Any]:
-    """What the act is about, as the services name it. Raises `NotFound`."""
+    """What the act is about, as the services name it. Raises `ProblemError`."""
     target: dict[str, Any] = {name: values[name] for name in ("step", "agent") if name in values}
     if "order" in values:
         target["order_id"] = values["order"]
     if "agent" in target and not agent_exists(target["agent"]):
-        raise NotFound
+        raise no_such_agent(target["agent"])
     if "step" in target and lacks_step(UUID(target["order_id"]), target["step"]):
-        raise NotFound
+        raise no_such_step(UUID(target["order_id"]), target["step"])
     return target
 
 

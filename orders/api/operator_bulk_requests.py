@@ -19,6 +19,7 @@ from orders.api.fields import (
     Text,
     Token,
     Whole,
+    Word,
     shared,
 )
 from orders.api.operator_order_queries import readable
@@ -69,8 +70,8 @@ class OrderFilterIn(Strict):
         return readable(value)
 
     q = Text(min_length=LEAST_WORDS, max_length=LONGEST_QUERY, required=False)
-    state = serializers.ChoiceField(choices=list(ProcessState), required=False)
-    standing = serializers.ChoiceField(choices=enumerations.STANDINGS, required=False)
+    state = Word(list(ProcessState), required=False)
+    standing = Word(enumerations.STANDINGS, required=False)
     workflow = Text(max_length=LONGEST_NAME, required=False)
     step = Text(max_length=LONGEST, required=False)
     agent = Text(max_length=LONGEST, required=False)
@@ -88,7 +89,7 @@ class OrderFilterIn(Strict):
 class BulkIn(Strict):
     """What to do with many orders. An edit has `changes`: new values of fields of the orders, each of them whole."""
 
-    kind = serializers.ChoiceField(choices=list(BulkKind))
+    kind = Word(list(BulkKind))
     changes = serializers.DictField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

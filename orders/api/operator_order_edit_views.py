@@ -14,8 +14,7 @@ from orders.api.fields import MOST_UNKNOWN
 from orders.api.operator_order_edit_representations import OrderEditOut, compared
 from orders.api.operator_order_requests import OrderChangesIn, OrderEditIn
 from orders.api.operator_views import ActView, OperatorView, problem_of_missing
-from orders.api.problems import ProblemError, invalid, pointed
-from orders.api.requests import pointer
+from orders.api.problems import ProblemError, bad_values, misplaced, pointed
 from orders.business import BadOrderError
 from orders.services.act_results import Result
 from orders.services.audit import Actor
@@ -29,10 +28,11 @@ def wrong_values_reported() -> Iterator[None]:
     try:
         yield
     except BadOrderError as error:
-        raise invalid(str(error), pointer=f"/changes{pointer(error.where)}") from error
+        raise bad_values(error, "/changes") from error
     except order_editing.NotEditableError as error:
         details = {"changes": dict.fromkeys(error.names[:MOST_UNKNOWN], "This cannot be edited.")}
-        raise ProblemError("validation_failed", errors=list(pointed(details))) from error
+        errors = [*pointed(details), *misplaced(error.mistakes, "/changes")]
+        raise ProblemError("validation_failed", errors=errors) from error
 
 
 def edit_step(

@@ -19,12 +19,13 @@ from orders.api.operator_order_requests import (
     RetryIn,
     SettlementIn,
 )
+from orders.api.operator_problems import no_such_step
 from orders.api.operator_requests import NoteIn
 from orders.api.operator_views import ActView
 from orders.api.problems import ProblemError
 from orders.fields.numbers import LARGEST_ID
-from orders.selectors.desk.order_rows import lacks_step
 from orders.selectors.desk.set_aside import was_set_aside
+from orders.selectors.desk.step_names import lacks_step
 from orders.services.act_results import Result
 from orders.services.operators import order_acts, order_erasure, order_notes, pausing_orders, settling
 from orders.vocabulary import TokenScope
@@ -97,7 +98,7 @@ class NamedStepAct(ActView):
 
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
         if lacks_step(url["order_id"], url["step"]):
-            raise NotFound
+            raise no_such_step(url["order_id"], url["step"])
         return url
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,6 +10,7 @@ from orders.access.levels import ADMINISTER
 from orders.api import operator_pause_documentation as documentation
 from orders.api.operator_order_requests import PauseIn
 from orders.api.operator_pause_representations import PausesOut
+from orders.api.operator_problems import no_such_workflow_step
 from orders.api.operator_views import ActView, OperatorView
 from orders.selectors.database_clock import now
 from orders.selectors.desk.pauses import read_pauses, step_exists
@@ -47,7 +47,7 @@ class StepAct(ActView):
 
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
         if not step_exists(**url):
-            raise NotFound
+            raise no_such_workflow_step(**url)
         return url
 
 

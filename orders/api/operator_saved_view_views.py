@@ -11,8 +11,9 @@ from orders.api import operator_saved_view_documentation as documentation
 from orders.api import operator_saved_view_representations as representations
 from orders.api import operator_saved_view_requests as requests
 from orders.api.operator_order_lists import OrdersView
+from orders.api.operator_problems import refusal
 from orders.api.operator_requests import ActIn
-from orders.api.operator_views import ActView, actor, refusal
+from orders.api.operator_views import ActView, actor
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.desk.saved_views import view_called, view_of, views_of
 from orders.services.act_results import ResultStatus

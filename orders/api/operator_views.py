@@ -17,9 +17,8 @@ from structlog.contextvars import bind_contextvars
 from orders.access.levels import ADMINISTER, OPERATE, VIEW
 from orders.api import operator_documentation
 from orders.api import operator_representations as representations
-from orders.api.answers import problem_of
 from orders.api.fields import Strict
-from orders.api.operator_problems import approval_problem, busy_problem, count_problem
+from orders.api.operator_problems import busy_problem, count_problem, no_such_agent, refusal
 from orders.api.operator_requests import (
     CompensationIn,
     DecisionIn,
@@ -42,15 +41,17 @@ from orders.selectors.desk.order_rows import find_step
 from orders.selectors.orders import order_exists
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
-from orders.services.answers import AnswerError
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import deciding, order_acts
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.refund_approval import ApprovalNeededError
 from orders.vocabulary import BulkKind, TokenScope
 
 ADMINS = "An admin does this. Where it can be asked for, ask with `POST /api/v1/approvals`."
+
+NO_SUCH_STEP = (
+    "There is no step with this ID. `GET /api/v1/orders/{id}/details` has those of an order’s steps."
+)
 
 
 class OperatorView(APIView):
@@ -212,23 +213,13 @@ def problem_of_missing(target: dict[str, Any]) -> Exception:
     return NotFound()
 
 
-def refusal(result: Result) -> ProblemError:
-    """The problem of an act that a service has refused."""
-    cause = result.cause
-    if isinstance(cause, ApprovalNeededError):
-        return approval_problem(cause)
-    return (
-        problem_of(cause) if isinstance(cause, AnswerError) else ProblemError("act_refused", result.message)
-    )
-
-
 class StepAct(ActView):
     """An act on a step of an order."""
 
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
         step = find_step(min(url["step_id"], LARGEST_ID))
         if step is None:
-            raise NotFound
+            raise ProblemError("not_found", NO_SUCH_STEP)
         order_id, name = step
         return {"order_id": order_id, "step": name}
 
@@ -294,7 +285,7 @@ class AgentAct(ActView):
 
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
         if not agent_exists(url["name"]):
-            raise NotFound
+            raise no_such_agent(url["name"])
         return {"agent": url["name"]}
 
 

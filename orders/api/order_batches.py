@@ -1,6 +1,6 @@
 """`POST orders/batch`: many orders at once, each of which stands alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -15,9 +16,11 @@ from rest_framework.views import APIView
 from orders.api import problems, requests
 from orders.api.documentation import NEW_ORDER, ORDER_ID, is_open_to_clients
 from orders.api.fields import Strict, Token
+from orders.api.problems import ProblemError
 from orders.api.rate_limits import count
 from orders.api.representations import LinkOut, Out, order_url
 from orders.api.request_log import note_orders
+from orders.api.scopes import MissingScopeError
 from orders.api.throttling import subjects_of_orders
 from orders.business.batch_placing import KeyedOrder, Outcome
 from orders.business.placing import KeyReusedError, PostedOrder, ReferenceTakenError
@@ -162,7 +165,7 @@ def _read(request: Request, number: int, item: Any) -> KeyedOrder | BatchResult:
     """An order of a batch, or the result of one that cannot be read."""
     key, place = None, f"/orders/{number}"
     try:
-        values = BatchOrderIn.read(item)
+        values = _read_members(request, item)
         key, place = values["idempotency_key"], _place_of(number)
         client = client_of(requests.client_id(request))
         return KeyedOrder(client, key, requests.read_order(request, values["order"]))
@@ -170,6 +173,30 @@ def _read(request: Request, number: int, item: Any) -> KeyedOrder | BatchResult:
         raise
     except Exception as error:  # noqa: BLE001 - of this order, whatever it is; the others go on
         return _refused(request, key, error, place=place)
+
+
+def _read_members(request: Request, item: Any) -> Any:
+    """What `BatchOrderIn` has. If one of them is wrong, the mistakes in the order are told with it."""
+    try:
+        return BatchOrderIn.read(item)
+    except ValidationError as error:
+        errors = list(problems.pointed(error.detail))
+        if isinstance(item, Mapping) and item.get("order") is not None:
+            errors += _mistakes_in(request, item["order"])
+        raise ProblemError("validation_failed", errors=errors) from error
+
+
+def _mistakes_in(request: Request, order: Any) -> Sequence[dict[str, str]]:
+    try:
+        requests.read_order(request, order)
+    except (ValidationError, ProblemError) as error:
+        mistakes: Sequence[dict[str, str]] = problems.body_of(error, request, place="/order").get(
+            "errors", ()
+        )
+        return mistakes
+    except MissingScopeError:
+        return ()  # it is said once everything else is right
+    return ()
 
 
 def _result(request: Request, number: int, key: str, outcome: Outcome) -> BatchResult:

@@ -1,5 +1,6 @@
 """Errors as `application/problem+json` (RFC 9457): all codes, and the one place that turns an error into a response."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from orders.access.outages import OUTAGES
 from orders.api.authentication import TokenExpiredError
 from orders.api.scopes import MissingScopeError
 from orders.api.versions import UNSUPPORTED, UnsupportedVersionError
+from orders.business.reading import BadOrderError
 from sasweb.problems import MEDIA_TYPE, SERVER_PROBLEMS, Problem, concerns_api, describe, encode, problems
 
 log = structlog.get_logger()
@@ -26,11 +28,14 @@ PROBLEMS: Mapping[str, Problem] = {
          "`detail` lists those that are. Name one of them in `API-Version`, or have the token pinned to it."),
         ("not_authenticated", 401, "A token is needed", "Send `Authorization: Token <token>`."),
         ("invalid_token", 401, "The token is not valid",
-         "It is unknown or has been revoked, or its account is closed. A new password revokes an account's tokens."),
+         "It is unknown or has been revoked, or its account is closed. A new password revokes an account's tokens. "
+         "Create a new one with `manage.py token`, or ask an admin for it."),
         ("token_expired", 401, "The token has expired", "Create a new one with `manage.py token`."),
         ("scope_missing", 403, "The token may not do this",
          "`needed_scope` is the scope that is missing, and `detail` says how to create a token that has it."),
-        ("permission_denied", 403, "You do not have permission", "The token's account may not do this."),
+        ("permission_denied", 403, "You do not have permission",
+         "The token's account may not do this. Use a token of an account that may, or ask an admin to give this one "
+         "the access level that it needs: viewer to read what operators read, operator to act, admin for the rest."),
         ("not_found", 404, "Not found", "This does not exist, or belongs to another client."),
         ("method_not_allowed", 405, "This method is not allowed here", "`Allow` lists the methods that are."),
         ("not_acceptable", 406, "This format is not available", "Most responses are `application/json`."),
@@ -134,6 +139,21 @@ class ProblemError(Exception):
 def invalid(detail: str, **place: str) -> ProblemError:
     """The problem of a single invalid value. `place` is one of `pointer`, `parameter` and `header`."""
     return ProblemError("validation_failed", errors=[{**place, "detail": detail}])
+
+
+def misplaced(mistakes: Iterable[BadOrderError], place: str = "") -> list[dict[str, str]]:
+    """These mistakes, each with the JSON pointer to where it is. `place` is where the values are, as a pointer."""
+    return [{"pointer": f"{place}{pointer(error.where)}", "detail": str(error)} for error in mistakes]
+
+
+def pointer(where: str) -> str:
+    """The JSON pointer to a place such as `lines[2].sku`."""
+    return "".join(f"/{part}" for part in re.findall(r"[^.\[\]]+", where))
+
+
+def bad_values(error: BadOrderError, place: str = "") -> ProblemError:
+    """The problem of values that are wrong, with each of the mistakes."""
+    return ProblemError("validation_failed", errors=misplaced(error.mistakes, place))
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:

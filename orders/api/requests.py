@@ -18,7 +18,7 @@ from orders.access.levels import VIEW
 from orders.api import scopes
 from orders.api.fields import OneLine, Strict, Token, Whole
 from orders.api.own_words import OwnWordsIn
-from orders.api.problems import ProblemError, invalid
+from orders.api.problems import ProblemError, bad_values, invalid
 from orders.api.repeated_headers import is_repeated
 from orders.api.representations import order_url
 from orders.api.schema import WORKFLOW
@@ -232,12 +232,7 @@ def _read_free(kind: type[OrderKind], body: Any) -> dict[str, Any]:
     try:
         return {**kind.accept(data_of(body)), **common}
     except BadOrderError as error:
-        raise invalid(str(error), pointer=pointer(error.where)) from error
-
-
-def pointer(where: str) -> str:
-    """The JSON pointer to a place such as `lines[2].sku`."""
-    return "".join(f"/{part}" for part in re.findall(r"[^.\[\]]+", where))
+        raise bad_values(error) from error
 
 
 def refusal(error: Exception) -> Exception:
@@ -247,7 +242,7 @@ def refusal(error: Exception) -> Exception:
     if isinstance(error, CannotBePlacedError):
         return ValidationError(error.mistakes)
     if isinstance(error, BadOrderError):
-        return invalid(str(error), pointer=pointer(error.where))
+        return bad_values(error)
     if isinstance(error, KeyReusedError):
         return ProblemError("idempotency_key_reused")
     if isinstance(error, ReferenceTakenError):

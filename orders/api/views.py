@@ -1,5 +1,6 @@
 """The REST API. Each view reads its request, makes one call, and renders the result."""
 
+import re
 from collections.abc import Collection
 from typing import Any, ClassVar
 from uuid import UUID
@@ -22,7 +23,7 @@ from orders.api.paging import (
     render_page,
 )
 from orders.api.preferences import read_wait
-from orders.api.problems import ProblemError, invalid
+from orders.api.problems import ProblemError, bad_values
 from orders.api.request_log import note_orders
 from orders.api.waiting import WaitingView, hold, is_resumed
 from orders.business import BadOrderError
@@ -132,7 +133,7 @@ class OrderChange(APIView):
         try:
             changes, fields = self.read_changes(request, order)
         except BadOrderError as error:
-            raise invalid(str(error), pointer=f"{where}{requests.pointer(error.where)}") from error
+            raise bad_values(error, where) from error
         if order.is_archived or order.goal == Goal.COMPENSATE:
             raise _unchangeable(order)
         try:
@@ -146,7 +147,7 @@ class OrderChange(APIView):
         except NoSuchOrderError as error:
             raise _unchangeable(_order(order_id, client)) from error
         except BadOrderError as error:
-            raise invalid(str(error), pointer=f"{where}{requests.pointer(error.where)}") from error
+            raise bad_values(error, where) from error
         if result.cause is not None:
             raise _refused_change(result.cause)
         if result.status is ResultStatus.REFUSED:
@@ -190,13 +191,17 @@ class OrderProgress(APIView):
 
 NO_SUCH_URL = "There is no such url. /api/docs/ lists those that there are; none of them ends with a slash."
 
+NUMBER_IN_URL = re.compile(r"/api/v1/orders/([0-9A-Za-z]{4}-?[0-9A-Za-z]{4})(?=/|$)")
+BY_NUMBER = "An order’s url has its ID. Find it with `GET /api/v1/orders?number={number}`."
+
 
 class UnknownRoute(APIView):
     """Responds with `not_found` to any other URL under /api/."""
 
     @extend_schema(exclude=True)
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        raise ProblemError("not_found", NO_SUCH_URL)
+        number = NUMBER_IN_URL.match(request.path_info)
+        raise ProblemError("not_found", BY_NUMBER.format(number=number[1]) if number else NO_SUCH_URL)
 
     @property
     def default_response_headers(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from orders.api.fields import Choice, NumberCursor, Strict, Token
+from orders.api.fields import Choice, NumberCursor, Strict, Token, Word
 from orders.api.paging import CURSOR_HELP, PageQuery
 from orders.vocabulary import EventKind
 
@@ -19,7 +19,7 @@ KINDS_HELP = "Which changes you want, as `kind` of a change has them. Without an
 class Kinds(serializers.ListField):
     """Kinds of changes; none means all."""
 
-    child = serializers.ChoiceField(choices=list(EventKind))
+    child = Word(list(EventKind))
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=len(EventKind), help_text=KINDS_HELP, **options)

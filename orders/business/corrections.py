@@ -1,6 +1,7 @@
 """What the customer of an order may correct of it now, and how her history says it. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -8,7 +9,15 @@ from orders.business import registry
 from orders.business.editing import customer_editable, customer_resubmits
 from orders.business.fields import Field, FieldType
 from orders.business.kinds import OrderKind
-from orders.business.reading import BadOrderError, read_object, read_text, read_whole, shown
+from orders.business.reading import (
+    BadOrderError,
+    read_each,
+    read_object,
+    read_text,
+    read_whole,
+    refuse_all,
+    shown,
+)
 from orders.engine.contracts import Json
 from orders.vocabulary import FINISHED_STATES, Goal, ProcessState, StepStatus, WaitingFor
 
@@ -17,6 +26,8 @@ LONGEST_SKU = 200
 SHOWN_OF_A_TOKEN = 4
 """Letters at the end of a token that the history shows."""
 HIDDEN = "…"
+ITEM = re.compile(r"(?P<name>\w+)\[(?P<index>\d+)\]")
+"""Where a mistake in an item of a list is."""
 NO_ANSWER = frozenset({"timeout", "timed_out", "no_answer", "connection_lost"})
 """The codes of a step that failed because its service did not answer."""
 
@@ -108,7 +119,8 @@ def read_quantities(value: object, where: str = "lines") -> list[dict[str, Any]]
     out. Raises `BadOrderError`."""
     if not isinstance(value, list) or not value:
         raise BadOrderError(f"{where} must be a list of at least one line.", where=where)
-    quantities = [_quantity(line, f"{where}[{index}]") for index, line in enumerate(value)]
+    places = {f"{where}[{index}]": line for index, line in enumerate(value)}
+    quantities = [*read_each(lambda place, line: _quantity(line, place), places).values()]
     if len({line["sku"] for line in quantities}) < len(quantities):
         raise BadOrderError(f"{where} must name each product once.", where=where)
     return quantities
@@ -125,23 +137,42 @@ def _quantity(value: object, where: str) -> dict[str, Any]:
 def fewer_lines(lines: Sequence[Json], quantities: Sequence[Json], where: str = "lines") -> list[Json]:
     """The lines of an order with these quantities, which `read_quantities` has read; the other lines stay as they are.
 
-    Raises `BadOrderError` if more is wanted than was ordered, something else, or nothing.
+    Raises `BadOrderError` if more is wanted than was ordered, something else, or nothing, with each line that is wrong.
     """
     ordered = {line["sku"]: line["quantity"] for line in lines}
     new = {line["sku"]: line["quantity"] for line in quantities}
-    for index, (sku, quantity) in enumerate(new.items()):
-        if sku not in ordered:
-            raise BadOrderError(
-                f"{where}[{index}].sku must be one of the order, which has no {shown(sku)}.",
-                where=f"{where}[{index}].sku",
-            )
-        if quantity > ordered[sku]:
-            raise BadOrderError(
-                f"{where}[{index}].quantity must be at most {ordered[sku]}, as many as were ordered.",
-                where=f"{where}[{index}].quantity",
-            )
+    refuse_all(list(_not_fewer(ordered, new, where)))
     changed = [{**line, "quantity": new.get(line["sku"], line["quantity"])} for line in lines]
     remaining: list[Json] = [line for line in changed if line["quantity"]]
     if not remaining:
         raise BadOrderError(f"{where} must leave something. Otherwise, cancel the order.", where=where)
     return remaining
+
+
+def _not_fewer(ordered: Mapping[str, int], new: Mapping[str, int], where: str) -> Iterator[BadOrderError]:
+    """What is wrong with new quantities of products, by their codes."""
+    for index, (sku, quantity) in enumerate(new.items()):
+        if sku not in ordered:
+            place = f"{where}[{index}].sku"
+            yield BadOrderError(f"{place} must be one of the order, which has no {shown(sku)}.", where=place)
+        elif quantity > ordered[sku]:
+            place = f"{where}[{index}].quantity"
+            yield BadOrderError(
+                f"{place} must be at most {ordered[sku]}, as many as were ordered.", where=place
+            )
+
+
+def without(changes: Mapping[str, Any], mistakes: Iterable[BadOrderError]) -> dict[str, Any]:
+    """The changes that have none of these mistakes: of a list those of its items, otherwise whole fields."""
+    rest = dict(changes)
+    wrong: dict[str, set[int]] = {}
+    for mistake in mistakes:
+        item = ITEM.match(mistake.where)
+        name = item["name"] if item else mistake.where.partition(".")[0]
+        if item and isinstance(changes.get(name), list):
+            wrong.setdefault(name, set()).add(int(item["index"]))
+        else:
+            rest.pop(name, None)
+    for name in wrong.keys() & rest.keys():
+        rest[name] = [value for index, value in enumerate(rest[name]) if index not in wrong[name]]
+    return {name: value for name, value in rest.items() if value != []}

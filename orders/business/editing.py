@@ -4,12 +4,12 @@ A step declares the names of its fields (`Step.editable`); its kind of order kno
 by the same rules as a submission's, so an edit cannot ask for anything that could not have been ordered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orders.business import registry
 from orders.business.fields import Field
-from orders.business.reading import BadOrderError
+from orders.business.reading import BadOrderError, read_each
 from orders.business.words import CustomerWords
 from orders.engine.branches import declared_name
 from orders.engine.contracts import Compensation, ResultField, Step
@@ -72,6 +72,11 @@ def read(workflow: str, name: str, value: object) -> Any:
             f"{name} cannot be edited: this release has no workflow {workflow!r}.", where=name
         )
     return kind.read_field(name, value)
+
+
+def read_all(workflow: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values to store. Raises `BadOrderError` with everything that is wrong with them."""
+    return read_each(lambda name, value: read(workflow, name, value), values)
 
 
 def is_point_of_no_return(workflow: str, version: int, step: str) -> bool:

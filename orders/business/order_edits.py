@@ -17,7 +17,7 @@ from django.db import DatabaseError
 from orders.business import registry, renewals
 from orders.business.intake import check_profile
 from orders.business.kinds import OrderKind, Profile
-from orders.business.reading import BadOrderError
+from orders.business.reading import BadOrderError, read_each
 from orders.engine import parking, reversing
 from orders.engine.branches import Facts, declared_name, is_item, items_of
 from orders.engine.contracts import Json, Step, Workflow
@@ -148,7 +148,7 @@ def plan_edit(
         raise UnreadableDataError(
             f"This release has no workflow {order.workflow!r} in version {order.version}."
         )
-    new = {name: kind.read_field(name, value) for name, value in changes.items()}
+    new = read_each(kind.read_field, changes)
     data = _edited(kind.correct if by_customer else kind.edit, kind, order.data, new)
     if by_customer:
         reverse = renewals.renewed(order.steps, workflow, order.read_at)

@@ -3,7 +3,7 @@
 The input is hostile even inside the installation, because any application may post to the submission queue.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,12 +20,39 @@ FIRST_YEAR, LAST_YEAR = 2000, 2100
 class BadOrderError(ValueError):
     """Raised when data do not describe an order. Its text is one sentence.
 
-    `where` names the field that is wrong, as in `ship_to.city` or `lines[2].sku`; empty if it is the whole.
+    `where` names the field that is wrong, as in `ship_to.city` or `lines[2].sku`; empty if it is the whole. `others`
+    are further mistakes, so that a client reads of all of them at once.
     """
 
-    def __init__(self, text: str, *, where: str = "") -> None:
+    def __init__(self, text: str, *, where: str = "", others: "Sequence[BadOrderError]" = ()) -> None:
         super().__init__(text)
         self.where = where
+        self.others = others
+
+    @property
+    def mistakes(self) -> "Sequence[BadOrderError]":
+        """This one, and then the others."""
+        return [self, *(mistake for other in self.others for mistake in other.mistakes)]
+
+
+def refuse_all(mistakes: Sequence[BadOrderError]) -> None:
+    """Raises the first of these mistakes, with the others; does nothing if there are none."""
+    if mistakes:
+        first, *others = mistakes
+        first.others = [*first.others, *others]
+        raise first
+
+
+def read_each(read: Callable[[str, object], Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads the values of fields, each by `read`. Raises `BadOrderError` with the mistakes of all of them."""
+    accepted, mistakes = {}, []
+    for name, value in values.items():
+        try:
+            accepted[name] = read(name, value)
+        except BadOrderError as error:
+            mistakes.append(error)
+    refuse_all(mistakes)
+    return accepted
 
 
 class RefusedAgainError(BadOrderError):

@@ -95,7 +95,7 @@ class OperatorCommand(BaseCommand):
         except Stop as stop:
             code = self._fail(stop.message, stop.code)
         except (OperationalError, InterfaceError) as error:
-            code = self._fail(f"the database cannot be reached: {_first_line(error)}", MISUSED)
+            code = self._fail(unreachable(error), MISUSED)
         except ProgrammingError as error:
             if not isinstance(error.__cause__, UndefinedTable | UndefinedColumn):
                 raise
@@ -259,8 +259,10 @@ def _missing(order_id: UUID) -> str:
     return "its submission is still in the queue" if queued else "no such order"
 
 
-def _first_line(error: Exception) -> str:
-    return first_line(error) or type(error).__name__
+def unreachable(error: Exception) -> str:
+    """What a command says in one line of a database that it cannot reach."""
+    reason = (first_line(error) or type(error).__name__).rstrip(".")
+    return f"the database cannot be reached: {reason}. Is bin/up running with this VAR_DIR, or is DATABASE_URL right?"
 
 
 def _plain(value: Any) -> Any:

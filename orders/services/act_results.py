@@ -24,3 +24,11 @@ class Result:
     message: str
     cause: SaswebError | None = None
     """What refused the act, for those who tell refusals apart by more than their sentences."""
+
+
+class UnconfirmedError(SaswebError):
+    """The cause where an act was not confirmed, or wrongly."""
+
+
+class EndsTooEarlyError(SaswebError):
+    """The cause where a pause is to end in the past."""

@@ -10,11 +10,18 @@ from uuid import UUID
 
 from django.db import transaction
 
-from orders.business import Json, editing, registry
-from orders.business.corrections import is_declined, is_resubmitted, masked, open_steps
+from orders.business import BadOrderError, Json, editing, registry
+from orders.business.corrections import is_declined, is_resubmitted, masked, open_steps, without
 from orders.business.kinds import OrderKind
 from orders.business.lines import Line
-from orders.business.order_edits import CannotEditError, OrderEdit, UnreadableDataError, plan_edit
+from orders.business.order_edits import (
+    CannotEditError,
+    OrderEdit,
+    StoredOrder,
+    UnreadableDataError,
+    plan_edit,
+)
+from orders.business.reading import refuse_all
 from orders.business.sum_rows import SumRow
 from orders.engine import state_store
 from orders.engine.errors import SaswebError
@@ -158,8 +165,7 @@ def _plan(row: ProcessRow, concerned: Sequence[StepRow], changes: Mapping[str, A
 
     Raises `BadOrderError` and `NotNowError`.
     """
-    for name, value in changes.items():
-        editing.read(row.workflow, name, value)
+    editing.read_all(row.workflow, changes)
     stored = read_stored(row.order_id, row.workflow, row.version) if changes else None
     if stored is None:
         return None
@@ -171,10 +177,46 @@ def _plan(row: ProcessRow, concerned: Sequence[StepRow], changes: Mapping[str, A
         return None  # of an order from another release, only what the step asks for is changed
     except CannotEditError as error:
         raise NotNowError("This cannot be changed at the moment. Try again in a moment.") from error
-    for step in concerned:
-        if step.error and is_declined(step.error):
-            edit.kind.check_correction(step.error, changes, before=stored.data, after=edit.data)
+    except BadOrderError as error:
+        places = [mistake.where for mistake in error.mistakes]
+        others = _others(stored, concerned, changes, error)
+        # What is wrong with the whole may follow from what is wrong with a part, and of each place one is enough.
+        new = [other for other in others if not any(place.startswith(other.where) for place in places)]
+        refuse_all([error, *new])
+        raise
+    refuse_all(_refused_again(stored, concerned, changes, edit))
     return edit
+
+
+def _refused_again(
+    stored: StoredOrder, concerned: Sequence[StepRow], changes: Mapping[str, Any], edit: OrderEdit
+) -> Sequence[BadOrderError]:
+    """What of the changes a service would refuse as it just has."""
+    mistakes = []
+    for step in concerned:
+        try:
+            if step.error and is_declined(step.error):
+                edit.kind.check_correction(step.error, changes, before=stored.data, after=edit.data)
+        except BadOrderError as error:
+            mistakes.append(error)
+    return mistakes
+
+
+def _others(
+    stored: StoredOrder, concerned: Sequence[StepRow], changes: Mapping[str, Any], error: BadOrderError
+) -> Sequence[BadOrderError]:
+    """What else is wrong with changes, so that she reads of everything at once: what would be without what has these
+    mistakes."""
+    rest = without(changes, error.mistakes)
+    if not rest or rest == changes:
+        return ()
+    try:
+        edit = plan_edit(stored, rest, by_customer=True)
+    except BadOrderError as other:
+        return other.mistakes
+    except CannotEditError:
+        return ()
+    return _refused_again(stored, concerned, {name: changes[name] for name in rest}, edit)
 
 
 def _write(

@@ -1,19 +1,19 @@
 """The countries that the shop sends orders to: those with terms of delivery, but for those that a setting leaves out.
 What the carrier does not serve it refuses anyway."""
 
-import re
 from functools import cache
 
+from orders.fields.country_codes import is_country
 from sasweb.environment import Environment, invalid
 
 NAME = "NOT_SERVED_COUNTRIES"
-EXPECTED = "two-letter codes of countries, separated by commas, for example AQ,IS"
+EXPECTED = "two-letter codes of countries in ISO 3166, separated by commas, for example AQ,GB"
 
 
 def read_not_served(environment: Environment) -> frozenset[str]:
     """The codes of the countries that are left out of the choices. Raises `ConfigError`."""
     codes = [code.strip() for code in environment.texts(NAME, ["AQ"], of="countries") if code.strip()]
-    if any(not re.fullmatch("[A-Z]{2}", code) for code in codes):
+    if not all(is_country(code) for code in codes):
         raise invalid(NAME, ",".join(codes), EXPECTED)
     return frozenset(codes)
 

@@ -180,7 +180,7 @@ def _add_orders(
     }
     for name, (run, text, its_parents) in acts.items():
         command = commands.add_parser(name, parents=list(its_parents), help=text)
-        command.add_argument("order_id", type=_order_id, metavar="ID", help="the order's id")
+        command.add_argument("order_id", type=_order, metavar="ORDER", help="the order's id or its number")
         command.set_defaults(run=run)
         if name == "pay":
             command.add_argument(
@@ -205,11 +205,15 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _order_id(text: str) -> str:
+def _order(text: str) -> str:
+    if orders.NUMBER.fullmatch(text):
+        return text
     try:
         return str(UUID(text))
     except ValueError as error:
-        raise argparse.ArgumentTypeError("expected the id that the order was given, a UUID") from error
+        raise argparse.ArgumentTypeError(
+            "expected the order's id, a UUID, or its number, such as 7KXM-93DJ"
+        ) from error
 
 
 def _line(text: str) -> tuple[str, int]:

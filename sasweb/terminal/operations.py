@@ -57,6 +57,7 @@ def _present(names: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
 PLACE_ORDER = Operation(
     name="place_order", method="POST", path="/api/v1/orders", headers=["Idempotency-Key"], is_whole=True
 )
+LIST_ORDERS = Operation(name="list_orders", method="GET", path="/api/v1/orders", query=["number"])
 GET_ORDER = Operation(name="get_order", method="GET", path="/api/v1/orders/{order_id}")
 FOLLOW_ORDER = Operation(
     name="follow_order",
@@ -75,4 +76,4 @@ CANCEL_ORDER = Operation(name="cancel_order", method="POST", path="/api/v1/order
 LIST_CHANGES = Operation(
     name="list_changes", method="GET", path="/api/v1/changes", query=["after", "page_size", "wait"]
 )
-OPERATIONS = (PLACE_ORDER, GET_ORDER, FOLLOW_ORDER, PAY_FOR_ORDER, CANCEL_ORDER, LIST_CHANGES)
+OPERATIONS = (PLACE_ORDER, LIST_ORDERS, GET_ORDER, FOLLOW_ORDER, PAY_FOR_ORDER, CANCEL_ORDER, LIST_CHANGES)

@@ -1,6 +1,7 @@
 """`bin/sasweb orders …`: places an order, shows and follows it, pays for it and cancels it."""
 
 import json
+import re
 import sys
 import time
 from argparse import Namespace
@@ -20,6 +21,8 @@ from sasweb.terminal.wording import order_line, order_lines
 
 RECONNECT = 1.0
 """Seconds between a stream that has ended and the next, in which nothing is missed."""
+NUMBER = re.compile("[0-9A-Za-z]{4}-?[0-9A-Za-z]{4}")
+"""The number of an order. Whether there is a mistake in it is for the server to say."""
 UNTIL = "processed"
 """Until when an order is followed if nothing else is said."""
 
@@ -45,6 +48,7 @@ def place(server: Server, arguments: Namespace) -> int:
 
 def show_order(server: Server, arguments: Namespace) -> int:
     """Shows an order in full."""
+    identify(server, arguments)
     answer = server.send(operations.GET_ORDER, {"order_id": arguments.order_id})
     show(answer.text if arguments.json else order_lines(answer.json))
     return DONE
@@ -52,6 +56,7 @@ def show_order(server: Server, arguments: Namespace) -> int:
 
 def pay(server: Server, arguments: Namespace) -> int:
     """Pays for an order whose payment was declined."""
+    identify(server, arguments)
     order = {"order_id": arguments.order_id}
     values = {**order, "payment_method": arguments.payment_method}
     try:
@@ -70,6 +75,7 @@ def pay(server: Server, arguments: Namespace) -> int:
 
 def cancel(server: Server, arguments: Namespace) -> int:
     """Cancels an order."""
+    identify(server, arguments)
     with _doubt(f"The order may have been cancelled. {_look(arguments)}"):
         answer = server.send(operations.CANCEL_ORDER, {"order_id": arguments.order_id})
     _show_order(answer, arguments)
@@ -78,7 +84,23 @@ def cancel(server: Server, arguments: Namespace) -> int:
 
 def follow(server: Server, arguments: Namespace) -> int:
     """Shows an order whenever it changes."""
+    identify(server, arguments)
     return follow_order(server, arguments.order_id, arguments)
+
+
+def identify(server: Server, arguments: Namespace) -> None:
+    """Puts the id of the order in place of its number. Raises `RefusedError` if no order of the token's account has
+    that, or several have."""
+    number = arguments.order_id
+    if not NUMBER.fullmatch(number):
+        return
+    results = server.send(operations.LIST_ORDERS, {"number": number}).json["results"]
+    ids = [order["id"] for order in results]
+    if not ids:
+        raise RefusedError(f"No order of this token's account has the number {number}.")
+    if len(ids) > 1:
+        raise RefusedError(f"Several orders have the number {number}. Name one by its id: {', '.join(ids)}.")
+    (arguments.order_id,) = ids
 
 
 def follow_order(server: Server, order_id: str, arguments: Namespace, *, shown: Any = None) -> int:

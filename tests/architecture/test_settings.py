@@ -51,8 +51,8 @@ WRONG = [
     ("TRACKING_URL", "https://parcels.example", "expected a URL with {tracking} in it"),
     (
         "NOT_SERVED_COUNTRIES",
-        "Iceland",
-        "expected two-letter codes of countries, separated by commas, for example AQ,IS",
+        "UK",
+        "expected two-letter codes of countries in ISO 3166, separated by commas, for example AQ,GB",
     ),
     ("SHOP_NAME", " ", "expected one line of at most 60 characters"),
     ("EMAIL_FROM", "the shop", NOT_AN_EMAIL),

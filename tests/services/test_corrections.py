@@ -40,11 +40,13 @@ def waits(code: str, **error: Any) -> dict[str, Any]:
     return {**DECLINED, "failure_count": 0, "error": failure, "not_before": ahead(3_600)}
 
 
-def sold_out(payment: Any = "completed") -> OrderProcess:
-    """An order of which a product has sold out, by default after its payment was authorised."""
+def sold_out(payment: Any = "completed", *, remaining: int | None = None) -> OrderProcess:
+    """An order of which a product has sold out, by default after its payment was authorised. `remaining` are how many
+    there are of the other product."""
     if payment == "completed":
         payment = {**AUTHORISED, "sent_at": ago(30), "completed_at": ago(29)}
-    return a_placed_order({STOCK: waits("sold_out"), PAYMENT: payment}, not_before=ahead(3_600))
+    detail = {} if remaining is None else {"detail": {"lines": [{"sku": "tidal-lines", "left": remaining}]}}
+    return a_placed_order({STOCK: waits("sold_out", **detail), PAYMENT: payment}, not_before=ahead(3_600))
 
 
 def not_served() -> OrderProcess:

@@ -86,6 +86,31 @@ def test_an_order_is_shown_and_cancelled(terminal: Terminal, body: Path) -> None
     assert refused.status == 1 and "409 being_cancelled" in refused.err
 
 
+def test_an_order_is_named_by_its_number_too(terminal: Terminal, body: Path) -> None:
+    """In the form in which it was printed, or without the hyphen and in small letters, from the first moment on."""
+    order_id, number, _ = place(terminal, body).out.split()
+    assert f"order      {order_id}" in terminal.run("orders", "show", number).lines
+    run_submission()
+    for written in (number, number.replace("-", "").lower()):
+        assert f"order      {order_id}" in terminal.run("orders", "show", written).lines
+    refused = terminal.run("orders", "pay", number)
+    assert refused.status == 1 and "409 not_waiting_for_customer" in refused.err
+    cancelled = terminal.run("orders", "cancel", number)
+    assert cancelled.status == 0 and cancelled.out.startswith(f"{order_id}  {number}  ")
+    change_state(UUID(order_id), "compensated")
+    followed = terminal.run("orders", "follow", number)
+    assert followed.status == 1 and followed.out.startswith(f"{order_id}  {number}  compensated")
+
+
+def test_a_number_that_no_order_of_hers_has_is_refused(terminal: Terminal) -> None:
+    other = spoken_number(UUID("019b0000-0000-7000-8000-000000000001"))
+    ran = terminal.run("orders", "show", other)
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err == f"No order of this token's account has the number {other}.\n"
+    mistaken = terminal.run("orders", "show", f"{other[1]}{other[0]}{other[2:]}")
+    assert mistaken.status == 1 and "check character does not fit" in mistaken.err
+
+
 def test_somebody_elses_order_is_not_found(terminal: Terminal) -> None:
     ran = terminal.run("orders", "show", "019b0000-0000-7000-8000-000000000001")
     assert ran.status == 1 and "Not found (404 not_found)" in ran.err

@@ -16,7 +16,7 @@ from orders.vocabulary import ApprovalAct, TokenScope
 from tests.support.desk import OLGA
 from tests.support.factories import ago, ahead
 from tests.support.people import api_client, person, signed_in, token_of
-from tests.web.helpers import assert_problem
+from tests.web.helpers import mistakes
 from tests.web.test_console_alerts import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
@@ -104,7 +104,7 @@ def test_a_program_asks_with_the_body_of_the_act() -> None:
     approvals.approve(request_id=answer.json()["id"], actor=ANN)
     assert IntakePause.objects.get().until == until
     past = {"act": "pause_intake", "body": {"reason": "r", "until": ago(60).isoformat()}}
-    assert_problem(bob.post("/api/v1/approvals", past), "act_refused")
+    assert mistakes(bob.post("/api/v1/approvals", past)) == ["/body/until"]
     assert AuditEntry.objects.filter(
         act="ask for approval", target="intake of orders", allowed=False
     ).exists()

@@ -93,6 +93,26 @@ def test_a_product_that_is_not_in_the_order_is_named(ada: APIClient) -> None:
     }
 
 
+def test_all_mistakes_are_told_at_once(ada: APIClient) -> None:
+    """Those of the lines, which only the order tells, and of what a service would refuse again, too."""
+    order = hers(ada, sold_out(remaining=1))
+    before = everything(order)
+    for lines, places in {
+        (("moon", 1), ("tidal-lines", 3), ("first-sun", 9)): ["0/sku", "1/quantity", "2/quantity"],
+        (("moon", 1), ("tidal-lines", 2)): ["0/sku", "1/quantity"],
+    }.items():
+        changed = [{"sku": sku, "quantity": quantity} for sku, quantity in lines]
+        assert mistakes(correct(ada, order, lines=changed)) == [f"/changes/lines/{place}" for place in places]
+    body = {"changes": {"lines": [{"sku": "moon"}], "moon": 1}, "total": -1, "bla": 1}
+    assert mistakes(ada.post(f"{ORDERS}/{order.pk}/corrections", body)) == [
+        "/total",
+        "/bla",
+        "/changes/moon",
+        "/changes/lines/0/quantity",
+    ]
+    assert everything(order) == before
+
+
 def test_an_address_is_read_as_strictly_as_a_new_orders(ada: APIClient) -> None:
     order = hers(ada, not_served())
     link = {**GOUDA, "name": "Win at http://bad.example"}

@@ -16,7 +16,7 @@ from tests.support.finished_orders import archive
 from tests.support.order_bodies import EMAIL
 from tests.web.conftest import Desk
 from tests.web.console_orders import an_order
-from tests.web.helpers import ORDERS, mistakes, place, run_submission
+from tests.web.helpers import ORDERS, assert_problem, mistakes, place, run_submission
 from tests.web.queried_orders import described
 from tests.web.shopping import customer, guest_page, shop_order
 
@@ -79,6 +79,17 @@ def test_a_number_that_no_order_has_finds_none_and_one_with_a_mistake_is_refused
 
 
 # --- customers
+
+
+@pytest.mark.parametrize("rest", ["", "/cancel"])
+def test_a_url_with_a_number_leads_to_the_list_that_finds_it(anybody: APIClient, rest: str) -> None:
+    for number in ("7KXM-93DJ", "7kxm93dj"):
+        problem = assert_problem(anybody.get(f"{ORDERS}/{number}{rest}"), "not_found")
+        assert problem["detail"] == (
+            f"An order’s url has its ID. Find it with `GET /api/v1/orders?number={number}`."
+        )
+    problem = assert_problem(anybody.get(f"{ORDERS}/7KXM-93DJ9{rest}"), "not_found")
+    assert problem["detail"].startswith("There is no such url. ")
 
 
 def test_a_customers_pages_show_the_number_and_not_the_id(catalogue: None, client: Client) -> None:

@@ -227,7 +227,7 @@ def test_an_order_is_compensated_only_when_confirmed(operator: APIClient) -> Non
     order = make_order({"mix": "completed"}, process_state="processing")
     path = f"{API}/orders/{order.order_id}/compensate"
     refused = assert_problem(operator.post(path, {"reason": "she changed her mind"}), "act_refused")
-    assert refused["detail"].startswith("The confirmation is missing or wrong.")
+    assert refused["detail"].startswith("`confirm` is missing or wrong. ")
     assert AuditEntry.objects.values_list("act", "allowed").get() == ("compensate", False)
     order.refresh_from_db()
     assert order.goal == "complete"

@@ -78,6 +78,15 @@ def test_every_mistake_is_the_one_of_a_single_post(ada: APIClient) -> None:
     assert not SubmissionMessage.objects.exists()
 
 
+def test_the_mistakes_in_an_order_are_told_beside_the_missing_key(ada: APIClient) -> None:
+    (result,) = post(ada, {"order": order_body(email="nobody", lines=[])})
+    assert [error["pointer"] for error in result["problem"]["errors"]] == [
+        "/orders/0/idempotency_key",
+        "/orders/0/order/lines",
+        "/orders/0/order/email",
+    ]
+
+
 def test_only_an_order_of_a_higher_priority_needs_the_scope_for_it(catalogue: None, ada: APIClient) -> None:
     client = api_client(token_of(ada.user, TokenScope.ORDERS))
     results = post(client, item("a"), item("b", priority=6), item("c", priority=5))

@@ -217,6 +217,10 @@ def test_a_program_is_told_where_a_value_is_wrong_and_what_cannot_be_edited(oper
         wrong = {"ship_to": {**DELFT, "city": "\n"}}
         assert mistakes(operator.post(path, {"changes": wrong})) == ["/changes/ship_to/city"]
         assert mistakes(operator.post(path, {"changes": {"lines": []}})) == ["/changes/lines"]
+        several = {"payment_method": "", "moon": 1, "ship_to": {"country": "NL"}, "sun": 2}
+        wrong_places = mistakes(operator.post(path, {"changes": several}))
+        assert wrong_places[:3] == ["/changes/moon", "/changes/sun", "/changes/payment_method"]
+        assert wrong_places[3].startswith("/changes/ship_to")
         card = {"changes": {"payment_method": "card_other"}}
         assert "reserved" in assert_problem(operator.post(path, card), "act_refused")["detail"]
     assert history(order) == []

@@ -6,7 +6,7 @@ from django.core.management import CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 
-from orders.engine.runtime.text import first_line
+from orders.management.operator_command import unreachable
 
 
 class Command(migrate.Command):
@@ -14,5 +14,5 @@ class Command(migrate.Command):
         try:
             connections[options["database"]].ensure_connection()
         except OperationalError as error:
-            raise CommandError(f"the database cannot be reached: {first_line(error)}") from None
+            raise CommandError(unreachable(error)) from None
         super().handle(*args, **options)

@@ -230,6 +230,11 @@ def agent_exists(name: str) -> bool:
     return Circuit.objects.filter(agent=name).exists()
 
 
+def agent_names() -> list[str]:
+    """The names of all agents, by name. One statement."""
+    return list(Circuit.objects.order_by("agent").values_list("agent", flat=True))
+
+
 def held_up(agents: Collection[str], *, now: datetime) -> list[HeldUp]:
     """Those of these agents that take no calls now, by name. One query."""
     rows = Circuit.objects.filter(agent__in=agents).order_by("agent").values()

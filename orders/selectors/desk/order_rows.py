@@ -342,9 +342,3 @@ def process_facts(process: OrderProcess) -> ProcessFacts:
 def find_step(step_id: int) -> tuple[UUID, str] | None:
     """The order and the name of a step."""
     return StepState.objects.filter(pk=step_id).values_list("process_id", "name").first()
-
-
-def lacks_step(order_id: UUID, name: str) -> bool:
-    """Whether an order that is stored has no step of this name. One or two queries."""
-    steps = StepState.objects.filter(process_id=order_id, name=name)
-    return not steps.exists() and OrderProcess.objects.filter(pk=order_id).exists()

@@ -113,6 +113,12 @@ def step_exists(workflow: str, step: str) -> bool:
     return any(each.name == workflow and step in each.by_name for each in workflows().values())
 
 
+def steps_of_workflow(workflow: str) -> list[str]:
+    """The names of the steps that a workflow of this release has, in any version. No statement."""
+    versions = (each for each in workflows().values() if each.name == workflow)
+    return list(dict.fromkeys(step for each in versions for step in each.by_name))
+
+
 def is_step_paused(workflow: str, step: str, *, now: datetime) -> bool:
     """Whether a step is paused in all orders of its workflow. One statement."""
     return StepPause.objects.filter(workflow=workflow, step=step).exclude(until__lte=now).exists()

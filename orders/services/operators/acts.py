@@ -9,6 +9,7 @@ from django.db import transaction
 
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.errors import SaswebError
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
@@ -136,6 +137,6 @@ def already(message: str) -> Result:
     return Result(status=ResultStatus.ALREADY, message=message)
 
 
-def refused(message: str) -> Result:
+def refused(message: str, *, cause: SaswebError | None = None) -> Result:
     """Returns the result of an act that the present state does not allow."""
-    return Result(status=ResultStatus.REFUSED, message=message)
+    return Result(status=ResultStatus.REFUSED, message=message, cause=cause)

@@ -16,7 +16,7 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.answers import AnswerError
 from orders.services.audit import Actor
 from orders.services.operators.acts import act_on, done, find_step, refused
-from orders.services.operators.order_acts import UNCONFIRMED
+from orders.services.operators.order_acts import unconfirmed
 from orders.services.refund_approval import Approval, why_not_refund
 from orders.vocabulary import ApprovalAct, WaitKind
 from orders.wording.cancelling import cancel_words
@@ -50,7 +50,7 @@ def decide(
         if not note.strip():
             return refused(f"Say why. {choice} has the order {words.state}.")
         if not (typed is None and approval) and not confirms(typed or "", order_id):
-            return refused(UNCONFIRMED)
+            return unconfirmed()
         if refusal := why_not_refund(order_id, act=ApprovalAct.DECIDE, approval=approval):
             return refusal
         answers.decide(order_id=order_id, step=step, choice=choice, by=actor.name, note=note)

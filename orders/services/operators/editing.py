@@ -29,7 +29,12 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
-from orders.services.operators.order_editing import GOES_ON, NotEditableError, try_again
+from orders.services.operators.order_editing import (
+    GOES_ON,
+    NotEditableError,
+    check_editable,
+    try_again,
+)
 from orders.services.order_changes import resubmit_order
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
@@ -60,9 +65,8 @@ def edit_and_resubmit(
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         fields = {field.name: field for field in editing.editable(row.workflow, row.version, step)}
-        if unknown := sorted(set(changes) - set(fields)):
-            raise NotEditableError(unknown)
-        new = {name: editing.read(row.workflow, name, value) for name, value in changes.items()}
+        check_editable(row.workflow, fields, changes)
+        new = editing.read_all(row.workflow, changes)
         failed = find_step(steps, step)
         if refusal := _why_not_edit(row, failed, new):
             return refusal

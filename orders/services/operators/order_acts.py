@@ -22,7 +22,7 @@ from orders.engine.state_store.writes import StepWrite
 from orders.selectors.desk.confirmation import confirms
 from orders.selectors.desk.order_detail import submission_of
 from orders.services import audit, order_changes
-from orders.services.act_results import Result, ResultStatus
+from orders.services.act_results import Result, ResultStatus, UnconfirmedError
 from orders.services.audit import Actor
 from orders.services.cancelling import LOOKS
 from orders.services.operators.acts import (
@@ -46,6 +46,11 @@ UNCONFIRMED = (
 """Does not say which, or how much: somebody who repeats an answer without looking has confirmed nothing."""
 WAITING = (StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value, StepStatus.AWAITING.value)
 """The states in which a step can be waiting for its next try, for its time, or for its agent to ask again."""
+
+
+def unconfirmed() -> Result:
+    """Returns the result of a cancellation that was not confirmed."""
+    return refused(UNCONFIRMED, cause=UnconfirmedError(UNCONFIRMED))
 
 
 def resubmit(*, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None) -> Result:
@@ -74,7 +79,7 @@ def compensate(
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         if typed is not None and row.goal != Goal.COMPENSATE and not confirms(typed, order_id):
-            return refused(UNCONFIRMED)
+            return unconfirmed()
         return order_changes.compensate_order(
             order_id=order_id, by=actor.name, reason=reason, approval=approval
         )
@@ -98,7 +103,7 @@ def _compensate_submission(
         if submission_of(order_id) == (None, None):
             return None
         if typed is not None and not confirms(typed, order_id):
-            result = refused(UNCONFIRMED)
+            result = unconfirmed()
         else:
             result = order_changes.compensate_order(
                 order_id=order_id, by=actor.name, reason=reason, approval=approval

@@ -18,6 +18,7 @@ from orders.business.order_edits import (
     UnreadableDataError,
     plan_edit,
 )
+from orders.business.reading import BadOrderError
 from orders.engine import state_store
 from orders.engine.branches import is_item
 from orders.engine.channels.wakeups import Topic, wake
@@ -50,11 +51,26 @@ GOES_ON = "The order is tried again now, and goes on if that succeeds."
 
 
 class NotEditableError(ValueError):
-    """Raised when fields that cannot be edited, `names`, are to be changed. Its text is one sentence."""
+    """Raised when fields that cannot be edited, `names`, are to be changed. Its text is one sentence. `mistakes` are
+    those in the new values of the other fields."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], mistakes: Sequence[BadOrderError] = ()) -> None:
         super().__init__(f"{', '.join(names)} cannot be edited.")
         self.names = names
+        self.mistakes = mistakes
+
+
+def check_editable(workflow: str, names: Collection[str], changes: Mapping[str, Any]) -> None:
+    """Raises `NotEditableError` if something else is to be changed than the fields with these names."""
+    unknown = sorted(set(changes) - set(names))
+    if not unknown:
+        return
+    mistakes: Sequence[BadOrderError] = ()
+    try:
+        editing.read_all(workflow, {name: value for name, value in changes.items() if name in names})
+    except BadOrderError as error:
+        mistakes = error.mistakes
+    raise NotEditableError(unknown, mistakes)
 
 
 class EditableOrder(NamedTuple):
@@ -156,9 +172,7 @@ def _process_of(order_id: UUID) -> OrderProcess:
 
 
 def _read(order_id: UUID, workflow: str, version: int, changes: Mapping[str, Any]) -> StoredOrder:
-    names = {field.name for field in editing.order_fields(workflow)}
-    if unknown := sorted(set(changes) - names):
-        raise NotEditableError(unknown)
+    check_editable(workflow, {field.name for field in editing.order_fields(workflow)}, changes)
     order = read_stored(order_id, workflow, version)
     if order is None:
         raise UnreadableDataError("The order has no data of its own. Edit what its failed step asks for.")

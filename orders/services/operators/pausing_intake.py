@@ -16,7 +16,7 @@ from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, done, refused
-from orders.services.operators.pausing_orders import ENDS_TOO_EARLY
+from orders.services.operators.pausing_orders import ends_too_early
 from orders.wording.pauses import ACCEPTED_AGAIN, until_in_words
 
 TARGET = "intake of orders"
@@ -32,7 +32,7 @@ def pause_intake(*, actor: Actor, reason: str, until: datetime | None = None) ->
         if not reason.strip():
             result = refused(NEEDS_REASON)
         elif until is not None and until <= now:
-            result = refused(ENDS_TOO_EARLY)
+            result = ends_too_early()
         else:
             IntakePause.objects.filter(until__lte=now).delete()
             # Of two who pause at the same moment, the second waits here for the first.

@@ -12,7 +12,7 @@ from orders.engine.channels import requests
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
-from orders.services.act_results import Result
+from orders.services.act_results import EndsTooEarlyError, Result
 from orders.services.audit import Actor
 from orders.services.operators.acts import Values, act_on, add_event, already, done, refused
 from orders.vocabulary import FINISHED_STATES, EventKind, Goal, ProcessState
@@ -20,6 +20,11 @@ from orders.wording.pauses import until_in_words
 
 NEEDS_REASON = "Give a reason. It is kept in the order’s history."
 ENDS_TOO_EARLY = "The pause must end later than now."
+
+
+def ends_too_early() -> Result:
+    """Returns the result of a pause that is to end in the past."""
+    return refused(ENDS_TOO_EARLY, cause=EndsTooEarlyError(ENDS_TOO_EARLY))
 
 
 def pause_order(*, order_id: UUID, actor: Actor, reason: str, until: datetime | None = None) -> Result:
@@ -53,7 +58,7 @@ def _why_not(row: ProcessRow, reason: str, until: datetime | None, now: datetime
     if not reason.strip():
         return refused(NEEDS_REASON)
     if until is not None and until <= now:
-        return refused(ENDS_TOO_EARLY)
+        return ends_too_early()
     if row.process_state in FINISHED_STATES:
         return refused("The order has ended.")
     if row.goal == Goal.COMPENSATE:

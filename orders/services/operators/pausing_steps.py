@@ -20,7 +20,7 @@ from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, done, refused
 from orders.services.operators.pausing_intake import NEEDS_REASON
-from orders.services.operators.pausing_orders import ENDS_TOO_EARLY
+from orders.services.operators.pausing_orders import ends_too_early
 from orders.wording.pauses import until_in_words
 
 MOST_TAKEN_BACK = 1_000
@@ -34,7 +34,7 @@ def pause_step(
     with transaction.atomic():
         now = database_now()
         if refusal := _why_not(workflow, step, reason, until, now):
-            return _end("pause step", workflow, step, refused(refusal), actor, reason)
+            return _end("pause step", workflow, step, refusal, actor, reason)
         StepPause.objects.filter(workflow=workflow, step=step, until__lte=now).delete()
         # Of two who pause at the same moment, the second waits here for the first.
         _, is_new = StepPause.objects.get_or_create(
@@ -50,19 +50,19 @@ def pause_step(
         return _end("pause step", workflow, step, result, actor, reason, after=after)
 
 
-def _why_not(workflow: str, step: str, reason: str, until: datetime | None, now: datetime) -> str:
-    """Why the step cannot be paused; empty if it can."""
+def _why_not(workflow: str, step: str, reason: str, until: datetime | None, now: datetime) -> Result | None:
+    """Why the step cannot be paused; None if it can."""
     versions = [version for version in registry.workflows().values() if version.name == workflow]
     declarations = [version.by_name[step] for version in versions if step in version.by_name]
     if not declarations:
-        return f"The workflow {workflow} has no step {step}."
+        return refused(f"The workflow {workflow} has no step {step}.")
     if all(declaration.waits_for is not None for declaration in declarations):
-        return (
+        return refused(
             f"The step {step} calls nobody: it waits for something from outside, and that cannot be paused."
         )
     if not reason.strip():
-        return NEEDS_REASON
-    return ENDS_TOO_EARLY if until is not None and until <= now else ""
+        return refused(NEEDS_REASON)
+    return ends_too_early() if until is not None and until <= now else None
 
 
 def resume_step(*, workflow: str, step: str, actor: Actor, reason: str = "") -> Result:
