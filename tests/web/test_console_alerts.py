@@ -102,7 +102,7 @@ def test_an_outage_says_how_many_wait_and_offers_nothing_to_resubmit(desk: Desk)
     make_alert(None, kind="late", code="deadlines", message="slow", subject="kitchen", agent="kitchen")
     client = desk("operator")
     text = text_of(client.get("/console/alerts/"))
-    assert "3 steps waiting" in text and "deadlines 3 orders" in text
+    assert "3 steps waiting" in text and "deadlines · not seen before 3 orders" in text
     page = client.get(f"/console/alerts/{group_of('unreachable').pk}/")
     assert "Steps waiting 3" in text_of(page)
     html = page.content.decode()
