@@ -73,6 +73,7 @@ MIDDLEWARE = [
     "orders.access.limited_requests.LimitedRequests",
     "django_otp.middleware.OTPMiddleware",
     "orders.access.sessions.OperatorSessions",
+    "orders.console.signed_out.SignedOutForms",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "orders.access.second_factor.SecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -78,6 +78,11 @@ def has_factor(user: Any) -> bool:
     return bool(TotpFactor.objects.filter(user_id=user.pk, confirmed=True).exists())
 
 
+def is_asked_of(user: Any) -> bool:
+    """Whether a user must give a second factor when she signs in, or set one up."""
+    return settings.REQUIRE_SECOND_FACTOR or has_factor(user)
+
+
 def is_verified(request: HttpRequest) -> bool:
     """Whether the second factor has been given in this session."""
     return bool(request.user.is_verified())  # type: ignore[union-attr]
@@ -85,7 +90,7 @@ def is_verified(request: HttpRequest) -> bool:
 
 def is_fresh(request: HttpRequest) -> bool:
     """Whether the factor was given within SECOND_FACTOR_FRESH, or is not needed."""
-    if not settings.REQUIRE_SECOND_FACTOR and not has_factor(request.user):
+    if not is_asked_of(request.user):
         return True
     age = time.time() - request.session.get(GIVEN_AT, 0)
     return is_verified(request) and 0 <= age <= settings.SECOND_FACTOR_FRESH.total_seconds()
@@ -124,7 +129,7 @@ class SecondFactor:
             return ask_again(request, back_to=request.get_full_path())
         if is_verified(request):
             return None
-        if not settings.REQUIRE_SECOND_FACTOR and not has_factor(request.user):
+        if not is_asked_of(request.user):
             return None
         is_read = request.method in ("GET", "HEAD")
         next_path = request.get_full_path() if is_read else reverse("console:overview")

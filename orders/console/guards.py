@@ -10,15 +10,17 @@ from functools import wraps
 from typing import Any
 
 import structlog
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
-from django.urls import reverse
+from django.shortcuts import redirect
+from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views import csrf
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from orders.access import second_factor
 from orders.access.levels import OPERATOR_NAMESPACES, VIEW
@@ -46,12 +48,25 @@ def act(permission: str, *, confirmed: bool = False) -> Callable[[View], View]:
     """
 
     def guarded(view: View) -> View:
-        guarded_view = needs(permission, require_POST(_confirmed(view) if confirmed else view))
+        guarded_view = needs(permission, posts_only(_confirmed(view) if confirmed else view))
         guarded_view.is_confirmed = confirmed  # type: ignore[attr-defined]
-        guarded_view.takes_only_posts = True  # type: ignore[attr-defined]  # read by desk_updates
         return guarded_view
 
     return guarded
+
+
+def posts_only(view: View) -> View:
+    """Lets a view take POST only. Whoever reads its url, as from a bookmark, is led to the page above it."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method == "POST":
+            return view(request, *args, **kwargs)
+        messages.info(request, "Nothing was changed: that address works only from a button.")
+        return redirect(readable_page(request.path))
+
+    guarded.takes_only_posts = True  # type: ignore[attr-defined]  # read by desk_updates
+    return require_http_methods(["GET", "HEAD", "POST"])(guarded)
 
 
 def ask_then_act(show_form: View, take_form: View) -> View:
@@ -104,13 +119,26 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return csrf.csrf_failure(request, reason)
 
 
-def previous_page(request: HttpRequest) -> str:
-    """Returns the URL of our page that a request came from; the overview's if that is unknown."""
+def previous_page(request: HttpRequest, *, unknown: str = "") -> str:
+    """Returns the URL of our page that a request came from. If that is unknown: `unknown`, or the overview's."""
     referer = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(
         referer, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return referer if is_ours else reverse("console:overview")
+    return referer if is_ours else unknown or reverse("console:overview")
+
+
+def readable_page(path: str) -> str:
+    """Returns the path of the console's page at or above `path` that a GET shows; the overview's if there is none."""
+    overview = reverse("console:overview")
+    while path.startswith(overview):
+        try:
+            if not getattr(resolve(path).func, "takes_only_posts", False):
+                return path
+        except Resolver404:
+            pass
+        path = path.rstrip("/").rpartition("/")[0] + "/"
+    return overview
 
 
 def needs(permission: str, view: View) -> View:

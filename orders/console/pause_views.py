@@ -34,6 +34,7 @@ def show_pauses(request: HttpRequest) -> HttpResponse:
         "approvals": waiting_about_intake(now=at),
         "paused_steps": [(each, *waits.get((each.workflow, each.step), ("", ""))) for each in pauses.steps],
         "steps": [(workflow, step) for workflow, step, _ in steps if (workflow, step) not in paused],
+        "names_workflows": len({workflow for workflow, _, _ in steps}) > 1,
     }
     kept_forms.show_rest(request)
     return render(request, "console/pauses/page.html", context)

@@ -5,18 +5,20 @@ from typing import Any
 
 import segno
 from django.contrib import messages
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from orders.access import second_factor
 from orders.access.levels import VIEW
 from orders.console.forms.second_factor import CodeForm, SignInForm
-from orders.console.guards import View, act, actor, needs, record_refusal
+from orders.console.guards import View, act, actor, needs, posts_only, record_refusal
+from orders.console.signed_out import UNDONE, say_nothing_was_done
 from orders.services import audit
 
 LONGEST_NEXT = 500
@@ -30,6 +32,20 @@ class SignIn(LoginView):
     authentication_form = SignInForm
     redirect_authenticated_user = True
     next_page = reverse_lazy("console:overview")  # type: ignore[assignment]  # reversed when it is needed
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Has the page say that a form was not taken, if one led here."""
+        given = self.request.POST if self.request.method == "POST" else self.request.GET
+        return super().get_context_data(**kwargs, undone=UNDONE in given)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Signs in. That a form was not taken is said where it can be sent again: after the second factor."""
+        response = super().form_valid(form)
+        if UNDONE in self.request.POST:
+            self.request.session[UNDONE] = True
+            if not second_factor.is_asked_of(self.request.user):
+                say_nothing_was_done(self.request)
+        return response
 
 
 def next_url(request: HttpRequest) -> str:
@@ -73,6 +89,7 @@ def _verify(request: HttpRequest) -> HttpResponse:
     check = second_factor.verify(request, form.typed)
     if check.is_right:
         _record(request, "second factor", result="a right code")
+        say_nothing_was_done(request)
         return redirect(next_url(request))
     if check.wait:
         message = f"Too many wrong codes. Wait {check.wait} seconds, then try again."
@@ -102,7 +119,7 @@ def show_qr(request: HttpRequest) -> HttpResponse:
 
 
 @factor_page
-@require_POST
+@posts_only
 def set_up(request: HttpRequest) -> HttpResponse:
     """Takes the first code of a new factor, and shows the recovery codes, only this once."""
     if second_factor.has_factor(request.user):

@@ -37,14 +37,17 @@ def state_choices(rules: AddressRules) -> list[tuple[str, str]]:
     return [("", gettext("Choose one")), *sorted(named, key=lambda choice: choice[1])]
 
 
-def fit_to_country(form: forms.Form, *, prefix: str = "", hides: bool = True) -> None:
+def fit_to_country(
+    form: forms.Form, *, prefix: str = "", hides: bool = True, marks_optional: bool = True
+) -> None:
     """Gives the inputs of an address the names, the choices and the rules of the country that the form has. A form that
-    `hides` what the country does not have must follow the choice of another one (`static/js/address.js`)."""
+    `hides` what the country does not have must follow the choice of another one (`static/js/address.js`). One that
+    marks what it requires says nothing of what is optional."""
     country = form[f"{prefix}country"].value()
     rules = rules_of(country if isinstance(country, str) else "")
     for part in OF_A_COUNTRY:
         if (field := form.fields.get(f"{prefix}{part}")) is not None:
-            _fit(field, part, rules)
+            _fit(field, part, rules, marks_optional=marks_optional)
             if hides and (not rules.has(part) or (part == "state" and not rules.country)):
                 field.widget.attrs["data-unused"] = ""
 
@@ -75,8 +78,8 @@ def check_address(form: forms.Form, *, prefix: str = "") -> None:
             form.cleaned_data[name] = address.get(part, "")
 
 
-def _fit(field: forms.Field, part: str, rules: AddressRules) -> None:
-    field.label = part_label(part, rules)
+def _fit(field: forms.Field, part: str, rules: AddressRules, *, marks_optional: bool) -> None:
+    field.label = part_label(part, rules, marks_optional=marks_optional)
     field.required = rules.needs(part)
     if part != "city":
         field.error_messages["required"] = mistake_words(part, Mistake.MISSING, rules)

@@ -38,8 +38,9 @@ WITH_POSTCODES = frozenset({"AU", "GB", "GG", "IM", "JE", "NZ"})
 """Countries that say postcode."""
 
 
-def part_label(part: str, rules: AddressRules) -> str:
-    """What a part of an address is called in a country; "" for a part that is called the same everywhere."""
+def part_label(part: str, rules: AddressRules, *, marks_optional: bool = True) -> str:
+    """What a part of an address is called in a country, and perhaps that it may stay empty; "" for a part that is
+    called the same everywhere."""
     if part == "city":
         return str(CITIES.get(rules.city_type, CITIES["city"]))
     if part == "state":
@@ -56,7 +57,7 @@ def part_label(part: str, rules: AddressRules) -> str:
         )
     else:
         return ""
-    return label if rules.needs(part) or not rules.country else optional(label)
+    return optional(label) if marks_optional and rules.country and not rules.needs(part) else label
 
 
 def optional(label: str) -> str:

@@ -47,11 +47,11 @@ def why_not_refund(
     if refund is None:
         return None
     if approval is None:
-        message = f"A refund of {english_money(refund)} needs an admin’s approval."
+        message = f"Giving {english_money(refund)} back needs an admin’s approval."
         return _refused(ApprovalNeededError(message, act=act))
     if approval.refund != refund:
-        named = english_money(approval.refund) if approval.refund else "no refund"
-        message = f"{english_money(refund)} would be refunded now, and the request says {named}. Ask again."
+        named = english_money(approval.refund) if approval.refund else "nothing"
+        message = f"{english_money(refund)} would be given back now, and the request says {named}. Ask again."
         return _refused(ApprovalNeededError(message, act=act))
     return None
 
@@ -67,8 +67,8 @@ def _why_not_in_bulk(order_id: UUID, approved: Money | None) -> Result | None:
         approved is not None and refund.currency == approved.currency and refund.amount <= approved.amount
     ):
         return None
-    named = english_money(approved) if approved else "no refund"
-    message = f"{english_money(refund)} would be refunded now, and {named} was approved. Ask again."
+    named = english_money(approved) if approved else "nothing"
+    message = f"{english_money(refund)} would be given back now, and {named} was approved. Ask again."
     return _refused(ApprovalNeededError(message, act=ApprovalAct.BULK))
 
 
@@ -80,7 +80,10 @@ def require_approval_of_many(
     if approval is None:
         if refund_approval.is_set() and refund_approval.may_refund(order_ids):
             raise ApprovalNeededError(
-                f"Cancelling {counted(len(order_ids), 'order')} in bulk, with refunds, needs an admin’s approval.",
+                (
+                    f"Cancelling {counted(len(order_ids), 'order')} in bulk, which can give money back,"
+                    " needs an admin’s approval."
+                ),
                 act=ApprovalAct.BULK,
             )
         return

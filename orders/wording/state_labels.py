@@ -113,7 +113,7 @@ MESSAGE_STATES: Mapping[str, Pill] = {
     MessageState.QUEUED: Pill("idle", "clock", "waiting"),
     MessageState.SENDING: Pill("busy", "running", "sending"),
     MessageState.SENT: Pill("good", "done", "sent"),
-    MessageState.SKIPPED: Pill("idle", "info", "not needed"),
+    MessageState.SKIPPED: Pill("idle", "info", "skipped"),
     MessageState.FAILED: Pill("bad", "error", "failed"),
 }
 OUTCOMES: Mapping[str, str] = {

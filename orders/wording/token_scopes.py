@@ -6,7 +6,7 @@ from orders.vocabulary import TokenScope
 
 ACTS: Mapping[TokenScope, str] = {
     TokenScope.READ: "read",
-    TokenScope.ORDERS: "place, pay for and cancel its account's orders, and use its response queues and webhooks",
+    TokenScope.ORDERS: "place, pay for and cancel its account’s orders, and use its response queues and webhooks",
     TokenScope.PRIORITY: "place orders with a priority above 5",
     TokenScope.OPERATE: "act on orders, their steps, alerts and agents",
     TokenScope.COMPENSATE: "cancel orders, settle steps by hand, erase customers, and act on many orders at once",

@@ -98,7 +98,7 @@ def test_an_approval_of_another_sum_counts_for_nothing() -> None:
     request = asked(ApprovalAct.COMPENSATE, cancellation(order), typed="39.00")
     Order.objects.filter(pk=order.pk).update(total=400_000)
     result = approvals.approve(request_id=request.pk, actor=ANN)
-    assert "€4,000.00 would be refunded now, and the request says €39.00" in result.message
+    assert "€4,000.00 would be given back now, and the request says €39.00" in result.message
     assert (stored(order).goal, now_of(request).state) == ("complete", "lapsed")
 
 

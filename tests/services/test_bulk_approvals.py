@@ -119,9 +119,9 @@ def test_an_order_that_gives_back_more_by_its_turn_is_left_out_and_says_why() ->
     (first, second, *_) = results_of(action)
     assert first == (
         "nothing",
-        "€39.01 would be refunded now, and €39.00 was approved. Ask again.",
+        "€39.01 would be given back now, and €39.00 was approved. Ask again.",
     )
-    assert second == ("nothing", "€1.00 would be refunded now, and no refund was approved. Ask again.")
+    assert second == ("nothing", "€1.00 would be given back now, and nothing was approved. Ask again.")
 
 
 def test_an_action_from_before_the_rule_refunds_only_what_needs_no_approval(settings: Any) -> None:
@@ -141,7 +141,7 @@ def test_an_action_from_before_the_rule_refunds_only_what_needs_no_approval(sett
     settings.CONFIG = above
     bulk_runner.run_once()
     assert [stored(order).goal for order in orders] == ["complete", "compensate"]
-    assert results_of(action)[0] == ("nothing", "A refund of €39.00 needs an admin’s approval.")
+    assert results_of(action)[0] == ("nothing", "Giving €39.00 back needs an admin’s approval.")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -73,7 +73,7 @@ def test_a_token_without_scopes_reads_and_changes_nothing(ada: APIClient) -> Non
         problem = assert_problem(response, "scope_missing")
         assert problem["needed_scope"] == "orders"
         assert problem["detail"] == (
-            "This token has only the scope `read`. To place, pay for and cancel its account's orders, and use its "
+            "This token has only the scope `read`. To place, pay for and cancel its account’s orders, and use its "
             "response queues and webhooks, create one with the scope `orders`: `manage.py token ada --scope orders`."
         )
     assert SubmissionMessage.objects.count() == 1

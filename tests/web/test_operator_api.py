@@ -166,7 +166,7 @@ def test_an_acknowledgement_older_than_the_alerts_does_not_count_in_api_or_conso
         Alert.objects.update(opened_at=opened)
         (group,) = operator.get(f"{API}/alerts/groups").json()["results"]
         assert (group["acknowledged_by"], group["acknowledged_at"] is not None) == (by, bool(by))
-        assert ("nobody yet" in desk.get("/console/alerts/").content.decode()) is not bool(by)
+        assert ("not acknowledged" in desk.get("/console/alerts/").content.decode()) is not bool(by)
         (line,) = csv.DictReader(desk.get("/console/alerts.csv").getvalue().decode("utf-8-sig").splitlines())
         assert line["acknowledged_by"] == by
         assert ("acknowledged by olga</span>" in desk.get("/console/").content.decode()) is bool(by)

@@ -238,7 +238,7 @@ class AuditFilterForm(forms.Form):
         error_messages={"invalid_choice": "Choose a kind of target from the list."},
     )
     since = Minute(label="From (UTC)")
-    until = Minute(label="To (UTC)", help_text="Without a time, it includes that whole day.")
+    until = Minute(label="To (UTC)")
     before = Key(widget=forms.HiddenInput)
 
     def __init__(self, query: Mapping[str, Any]) -> None:
@@ -251,7 +251,7 @@ class AuditFilterForm(forms.Form):
         self.fields["act"].widget.choices = [ANY, *((name, act_label(name)) for name in names)]
 
     def clean_until(self) -> datetime | None:
-        """Takes a time, or a day, which then is included."""
+        """Takes a time or, in a url, a day, which then is included."""
         until: datetime | None = self.cleaned_data["until"]
         is_day = "T" not in str(self.data.get("until", ""))
         try:

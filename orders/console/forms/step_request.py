@@ -54,7 +54,7 @@ class EditForm(forms.Form):
 
     def _fit(self, field: Field, blank: Collection[str]) -> None:
         """Gives an address the inputs of its country."""
-        fit_to_country(self, prefix=f"{field.name}.", hides=False)
+        fit_to_country(self, prefix=f"{field.name}.", hides=False, marks_optional=False)
         for name in blank:
             if name in self.fields:
                 self.fields[name].required = False

@@ -47,7 +47,7 @@ class Selection:
             return f"orders that failed again after bulk action {self.failed_of}"
         if self.order_filter is not None:
             return describe(self.order_filter)[:300]
-        return f"{len(self.ids)} chosen orders"
+        return f"{len(self.ids)} chosen order{'' if len(self.ids) == 1 else 's'}"
 
     @property
     def query(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import Max, Q
 
+from orders.business.submissions import DEFAULT_PRIORITY
 from orders.engine.rows import StepRow, is_paused
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
 from orders.selectors.archived_orders import Archived
@@ -66,6 +67,11 @@ class OrderProgress:
     def has_ended(self) -> bool:
         """Whether `seconds` is how long it took, and not its age."""
         return self.state in FINISHED_STATES
+
+    @property
+    def has_other_priority(self) -> bool:
+        """Whether its priority is another than that of an order for which nobody has said any."""
+        return self.priority != DEFAULT_PRIORITY
 
     @property
     def position(self) -> Position:
