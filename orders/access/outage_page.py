@@ -18,10 +18,10 @@ from django.template.loader import render_to_string
 from orders.access.attempts import ATTEMPT, attempt_of
 
 REPEATED: Final[Mapping[str, str]] = {
-    "order:cancel": "order/not_cancelled.html",
-    "order:guest-cancel": "order/not_cancelled.html",
-    "order:correct": "order/not_corrected.html",
-    "order:guest-correct": "order/not_corrected.html",
+    "order:cancel": "errors/not_cancelled.html",
+    "order:guest-cancel": "errors/not_cancelled.html",
+    "order:correct": "errors/not_corrected.html",
+    "order:guest-correct": "errors/not_corrected.html",
     "order:guest-renew": "errors/repeat.html",
 }
 """The pages of ours whose form may come again, and the template that says so."""

@@ -250,7 +250,7 @@ def _errors() -> Iterator[Shown]:
             f"storefront/{name}.html": repeat
             for name in ("unconfirmed", "unchanged_cart", "not_in_cart", "unpaid")
         },
-        **{f"order/{name}.html": repeat for name in ("not_cancelled", "not_corrected")},
+        **{f"errors/{name}.html": repeat for name in ("not_cancelled", "not_corrected")},
         **{f"account/{name}.html": repeat for name in ("not_signed_in", "not_signed_out")},
         "errors/unsent.html": {"is_staff": False, "back": "/cart/"},
     }
