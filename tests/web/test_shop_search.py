@@ -251,19 +251,38 @@ def test_a_search_that_only_another_family_or_price_answers_says_so(client: Clie
 
 
 @pytest.mark.parametrize(
-    "text", ["hippopotamus", "xqzw", "%25", "_", "'", "q'x|z:*%26!(", "\\", "tidal+bauhaus"]
+    ("text", "advice"),
+    [
+        *((word, "Try another word.") for word in ("hippopotamus", "xqzw", "%25", "_", "'", "\\")),
+        *((words, "Try fewer words.") for words in ("q'x|z:*%26!(", "tidal+bauhaus")),
+    ],
 )
-def test_a_search_with_nothing_near_says_so(client: Client, text: str) -> None:
+def test_a_search_with_nothing_near_says_so(client: Client, text: str, advice: str) -> None:
     shown = page(client, f"q={text}")
     assert f"<h2>Nothing matches “{unquote_plus(text)}”</h2>" in shown
-    assert "<p>Try fewer words, another family or size, or a wider price range.</p>" in shown
+    assert f"<p>{advice}</p>" in shown
     assert "Show all posters" in shown
 
 
-def test_a_price_range_without_posters_says_so(client: Client) -> None:
-    shown = page(client, "min=90000")
-    assert "<h2>No posters match</h2>" in shown
-    assert "<p>Try fewer words, another family or size, or a wider price range.</p>" in shown
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("min=90000", "Try a wider price range."),
+        ("max=1", "Try a wider price range."),
+        ("family=sun", "Try another family."),
+        ("size=45x60&min=90000", "Try another size or a wider price range."),
+        ("family=sun&size=30x40", "Try another family or size."),
+        ("family=waves&max=1", "Try another family or a wider price range."),
+        ("family=sun&size=30x40&max=1", "Try another family or size, or a wider price range."),
+        ("q=hippo", "Try another word."),
+        ("q=tidal+hippo&family=waves&size=30x40&max=1", "Try fewer words."),
+    ],
+)
+def test_a_wall_without_posters_advises_only_what_is_chosen(client: Client, query: str, advice: str) -> None:
+    Product.objects.filter(design__family="sun").update(is_listed=False)
+    shown = page(client, query)
+    assert ("<h2>No posters match</h2>" in shown) == ("q=" not in query)
+    assert f"<p>{advice}</p>" in shown
 
 
 def test_a_product_that_is_no_longer_for_sale_is_never_meant(client: Client) -> None:
