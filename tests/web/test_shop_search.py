@@ -272,8 +272,9 @@ def test_a_search_with_nothing_near_says_so(client: Client, text: str, advice: s
         ("family=sun", "Try another family."),
         ("size=45x60&min=90000", "Try another size or a wider price range."),
         ("family=sun&size=30x40", "Try another family or size."),
-        ("family=waves&max=1", "Try another family or a wider price range."),
-        ("family=sun&size=30x40&max=1", "Try another family or size, or a wider price range."),
+        ("family=waves&max=19", "Try another family or a wider price range."),
+        ("family=waves&max=1", "Try a wider price range."),
+        ("family=sun&size=30x40&max=19", "Try another family or size, or a wider price range."),
         ("q=hippo", "Try another word."),
         ("q=tidal+hippo&family=waves&size=30x40&max=1", "Try fewer words."),
     ],
@@ -283,6 +284,12 @@ def test_a_wall_without_posters_advises_only_what_is_chosen(client: Client, quer
     shown = page(client, query)
     assert ("<h2>No posters match</h2>" in shown) == ("q=" not in query)
     assert f"<p>{advice}</p>" in shown
+
+
+def test_nothing_is_advised_where_no_choice_helps(client: Client) -> None:
+    Product.objects.update(is_listed=False)
+    shown = page(client, "family=sun")
+    assert "<h2>No posters match</h2> <a" in shown
 
 
 def test_a_product_that_is_no_longer_for_sale_is_never_meant(client: Client) -> None:

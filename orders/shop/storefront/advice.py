@@ -17,13 +17,14 @@ OTHER_FILTERS: Mapping[tuple[bool, bool, bool], str | Promise] = {
     (False, True, True): _("Try another size or a wider price range."),
     (True, True, True): _("Try another family or size, or a wider price range."),
 }
-"""By whether a family, a size and a price are chosen."""
+"""By whether another family helps, and whether a size and a price are chosen."""
 
 
-def advice(query: Mapping[str, Any]) -> str | Promise:
-    """What to try; empty if nothing is chosen. Where no poster at all has the words, only others help: a poster in
-    another family, or at another price, would be shown in place of advice."""
+def advice(query: Mapping[str, Any], *, others: int) -> str | Promise:
+    """What to try where no poster matches, but so many `others` in other families do; empty if nothing is chosen that
+    helps. Where no poster at all has the words, only other words help: a poster in another family, or at another
+    price, would be shown in place of advice."""
     if query["q"]:
         return _("Try fewer words.") if len(search.words_of(query["q"])) > 1 else _("Try another word.")
     has_price = query["min"] is not None or query["max"] is not None
-    return OTHER_FILTERS.get((bool(query["family"]), bool(query["size"]), has_price), "")
+    return OTHER_FILTERS.get((bool(query["family"] and others), bool(query["size"]), has_price), "")

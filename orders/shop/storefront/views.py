@@ -58,7 +58,7 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
         "form": form,
         "query": query,
         "is_filtered": form.is_filtered,
-        "advice": advice(query),
+        "advice": advice(query, others=sum(shelf.families.values())),
         "shelf": shelf,
         "nearest": near,
         "total": near.total if near else shelf.total,
