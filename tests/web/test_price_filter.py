@@ -104,15 +104,15 @@ def test_a_lowest_price_includes_what_costs_just_that(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "lowest", "said"),
+    ("language", "lowest", "summary"),
     [("en", "19.50", "€19.50–60"), ("hu", "19,50", "€19,50–60"), ("ko", "19.50", "€19.50–60")],
 )
 def test_prices_are_shown_as_the_reader_would_type_them(
-    client: Client, language: str, lowest: str, said: str
+    client: Client, language: str, lowest: str, summary: str
 ) -> None:
     shown = page(client, "min=19.5&max=60.00", language)
     assert fields(shown) == {"min": lowest, "max": "60"}
-    assert chip(shown).endswith(said)
+    assert chip(shown).endswith(summary)
     assert fields(page(client, "")) == {"min": "", "max": ""}
     assert chip(page(client, "max=20,5")).endswith("€0–20.50")
     assert chip(page(client, "min=1,000")).endswith("€1000+")
