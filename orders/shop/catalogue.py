@@ -18,7 +18,7 @@ from django.utils.translation import get_language
 from orders.fields.money import Money
 from orders.shop import search
 from orders.shop.models import Product
-from orders.shop.offers import Offer, offer_of, price_of, read_size, sold_out
+from orders.shop.offers import Offer, offer_of, price_of, read_size, size_name, sold_out
 
 ORDERINGS: Mapping[str, Sequence[str]] = {
     "featured": ("rank", "sku"),
@@ -68,6 +68,11 @@ class PosterCard:
     is_sold_out: bool
     offer: str = ""
     size: tuple[int, int] | None = None
+
+    @property
+    def size_name(self) -> str:
+        """Its offer's size in the active language; empty if it has none."""
+        return size_name(self.size)
 
 
 @dataclass(frozen=True, kw_only=True)

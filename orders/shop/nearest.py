@@ -1,14 +1,21 @@
 """What may have been meant by a search of the catalogue that finds nothing."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 from django.db import connection
 
-from orders.shop import catalogue, search
+from orders.shop import catalogue, search, spelling
 from orders.shop.catalogue import PosterCard, PosterFilter
-from orders.shop.search import Vocabulary
+from orders.shop.spelling import Vocabulary
+
+MOST_UNKNOWN = 3
+"""Words of a search that may be misspelt at once."""
+MOST_TRIES = 16
+"""Corrected searches that are tried, of which each is a statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,17 +44,25 @@ def nearest(anywhere: PosterFilter, *, limit: int) -> Nearest | None:
 
 
 def _correct(poster_filter: PosterFilter) -> str:
-    """The text with the nearest words in place of those that no poster has; empty if there are none."""
+    """The text with the nearest words in place of those that no poster has, so that some poster has them all; empty if
+    there are none."""
     words = search.words_of(poster_filter.text)
-    vocabulary = _vocabulary()
     is_foreign = not catalogue.is_in_reader_language()
-    corrected = [
-        word
-        if catalogue.count(replace(poster_filter, text=word))
-        else vocabulary.nearest(word, is_foreign=is_foreign)
-        for word in words
-    ]
-    return "" if None in corrected or corrected == words else " ".join(filter(None, corrected))
+    unknown_words = [word for word in words if not catalogue.count(replace(poster_filter, text=word))]
+    if not 1 <= len(unknown_words) <= MOST_UNKNOWN:
+        return ""
+    vocabulary = _vocabulary()
+    is_alone = len(words) == 1
+    meant = {
+        word: vocabulary.nearest(word, is_foreign=is_foreign, is_alone=is_alone) for word in unknown_words
+    }
+    choices = product(*(enumerate(meant.get(word, [word])) for word in words))
+    for choice in sorted(choices, key=lambda choice: sum(rank for rank, _ in choice))[:MOST_TRIES]:
+        chosen_words = [word for _, word in choice]
+        text = " ".join(chosen_words)
+        if len({*chosen_words}) == len({*words}) and catalogue.count(replace(poster_filter, text=text)):
+            return unicodedata.normalize("NFC", text)
+    return ""
 
 
 def _vocabulary() -> Vocabulary:
@@ -59,7 +74,12 @@ def _vocabulary() -> Vocabulary:
 
 @lru_cache(maxsize=1)
 def _vocabulary_at(_generation: tuple[int, int]) -> Vocabulary:
-    statement = f"SELECT {search.DOCUMENT} FROM orders_product WHERE is_listed AND variant_of_id IS NULL"
+    return spelling.vocabulary_of(_numbers_of(search.DOCUMENT), names=_numbers_of(search.NAMES))
+
+
+def _numbers_of(document: str) -> dict[str, int]:
+    """The words of this document of every poster for sale, each with how many have it."""
+    statement = f"SELECT {document} FROM orders_product WHERE is_listed AND variant_of_id IS NULL"
     with connection.cursor() as cursor:
         cursor.execute("SELECT word, ndoc FROM ts_stat(%s)", [statement])
-        return search.vocabulary_of(dict(cursor.fetchall()))
+        return dict(cursor.fetchall())

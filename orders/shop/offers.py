@@ -10,6 +10,7 @@ from orders.fields.money import Money
 from orders.shop.availability import FRESH, Availability, availability, known_stock
 from orders.shop.models import Edition, Product
 
+NO_BREAK_SPACE = "\u00a0"
 MOST_OF_ONE = 99
 """The most of one product that a customer can order, however many are left."""
 
@@ -92,8 +93,9 @@ def read_size(text: str) -> tuple[int, int] | None:
 
 
 def size_name(size: tuple[int, int] | None) -> str:
-    """A size in the active language: "30 × 40 cm"; empty if it is not known."""
+    """A size in the active language: "30 × 40 cm", which no line breaks; empty if it is not known."""
     if size is None:
         return ""
     width, height = size
-    return _("%(width)s × %(height)s cm") % {"width": width, "height": height}
+    name = _("%(width)s × %(height)s cm") % {"width": width, "height": height}
+    return name.replace(" ", NO_BREAK_SPACE)

@@ -175,7 +175,10 @@ def test_an_email_leads_to_the_order_only_who_can_open_it(
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("language", "details"),
-    [("en", "60 × 80 cm · Signed and numbered"), ("hu", "60 × 80 cm · Szignált és számozott")],
+    [
+        ("en", "60\u00a0×\u00a080\u00a0cm · Signed and numbered"),
+        ("hu", "60\u00a0×\u00a080\u00a0cm · Szignált és számozott"),
+    ],
 )
 def test_every_line_is_called_what_the_pages_call_it_in_the_language_of_its_order(
     language: str, details: str

@@ -148,7 +148,16 @@ def test_sizes_are_offered_from_the_smallest_and_the_chosen_one_is_shown(client:
     text = client.get("/?size=45x60").content.decode()
     options = re.findall(r'<option value="(\d+x\d+)"( selected)?>', text)
     assert options == [("30x40", ""), ("45x60", " selected"), ("60x80", ""), ("100x140", "")]
-    assert "45 × 60 cm" in text.partition("</summary>")[0]
+    assert "45\u00a0×\u00a060\u00a0cm" in text.partition("</summary>")[0]
+
+
+@pytest.mark.parametrize("language", ["en", "hu", "ko", "zh-hans"])
+def test_no_line_breaks_within_a_size(client: Client, language: str) -> None:
+    for url in ("/?size=45x60", "/posters/tidal-lines/"):
+        shown = client.get(url, headers={"Accept-Language": language}).content.decode()
+        text = re.sub("<(svg|script).*?</\\1>", "", shown, flags=re.DOTALL)
+        assert "45\u00a0×\u00a060\u00a0cm" in text
+        assert not re.search(r"\d ×|× \d|\d cm", text)
 
 
 def test_a_link_to_another_family_keeps_the_search_and_drops_the_page(client: Client) -> None:
@@ -201,7 +210,7 @@ def test_a_posters_page_has_its_offers_by_price(client: Client) -> None:
     ]
     text = response.content.decode()
     assert "Maren Oost" in text
-    assert "30 × 40 cm" in text
+    assert "30\u00a0×\u00a040\u00a0cm" in text
     assert "€39" in text
     assert text.count("checked") == 2  # an offer, and how the picture is framed
     assert response.context["selected_offer"].sku == "tidal-lines"

@@ -2,10 +2,11 @@
 
 ?q=sea&family=waves&size=45x60&min=20&max=60&sort=-price&page=2
 
-Prices are in whole units of the shop's currency. A size is in centimetres, as products have it.
+Prices are in units of the shop's currency, with or without decimals; one that cannot be read is ignored, and its field
+says so. A size is in centimetres, as products have it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -20,12 +21,13 @@ from orders.fields.numbers import read_whole_number
 from orders.shop import search
 from orders.shop.catalogue import PosterFilter
 from orders.shop.posters import FAMILIES
+from orders.shop.storefront.price_fields import PriceField, price_text
 from orders.shop.storefront.search_terms import mood_words, read_terms
 
 PER_PAGE = 24
 LONGEST_TEXT = 100
 LARGEST_TYPED, LARGEST_NUMBER = 999_999_999, 1_000_000
-"""Prices and page numbers above the first are ignored; those above the second are lowered to it."""
+"""Page numbers above the first are ignored; those above the second are lowered to it."""
 FEATURED = "featured"
 
 FAMILY_NAMES: dict[str, str | Promise] = {
@@ -74,8 +76,8 @@ class CatalogueForm(forms.Form):
         required=False, initial="", choices=[(family, FAMILY_NAMES[family]) for family in FAMILIES]
     )
     size = forms.ChoiceField(required=False, initial="")
-    min = NumberField(required=False)
-    max = NumberField(required=False)
+    min = PriceField(bound="lowest")
+    max = PriceField(bound="highest")
     sort = forms.ChoiceField(required=False, initial=FEATURED, choices=list(SORTS.items()))
     page = NumberField(required=False, initial=1)
 
@@ -85,11 +87,27 @@ class CatalogueForm(forms.Form):
         self.fields["size"].choices = [(size, size) for size in sizes]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Gives the fields that are missing or wrong their initial values."""
+        """Gives the fields that are missing or wrong their initial values, and swaps prices in the wrong order."""
+        query = self.cleaned_data
         for name, field in self.fields.items():
-            if self.cleaned_data.get(name) in (None, ""):
-                self.cleaned_data[name] = field.initial
-        return self.cleaned_data
+            if query.get(name) in (None, ""):
+                query[name] = field.initial
+        if query["min"] is not None and query["max"] is not None and query["min"] > query["max"]:
+            query["min"], query["max"] = query["max"], query["min"]
+        return query
+
+    @property
+    def has_wrong_price(self) -> bool:
+        """Whether a price cannot be read."""
+        return "min" in self.errors or "max" in self.errors
+
+    @cached_property
+    def prices(self) -> Mapping[str, str]:
+        """The lowest and the highest price as their fields show them: what was typed, if it cannot be read."""
+        return {
+            name: self.data[name] if name in self.errors else price_text(self.cleaned_data[name])
+            for name in ("min", "max")
+        }
 
     @property
     def is_filtered(self) -> bool:
@@ -116,8 +134,8 @@ class CatalogueForm(forms.Form):
             self.words_filter,
             family=query["family"],
             size=query["size"] or self.words_filter.size,
-            price_from=None if query["min"] is None else query["min"] * 100,
-            price_to=None if query["max"] is None else query["max"] * 100,
+            price_from=query["min"],
+            price_to=query["max"],
             sort=query["sort"],
         )
 

@@ -22,6 +22,7 @@ from orders.shop import nearest, posters
 from orders.shop.catalogue import PosterView
 from orders.shop.offers import Offer, read_size, size_name
 from orders.shop.storefront import catalogue_query, linked_data
+from orders.shop.storefront.advice import advice
 
 NEAREST = 8
 """Posters that are shown in place of none."""
@@ -51,11 +52,13 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
         for key, name in catalogue_query.FAMILY_NAMES.items()
     ]
     is_vain = bool(query["q"]) and not shelf.total
-    is_opening = not form.is_filtered and shelf.page == 1 and query["sort"] == catalogue_query.FEATURED
+    is_chosen = form.is_filtered or form.has_wrong_price or query["sort"] != catalogue_query.FEATURED
     near = nearest.nearest(form.words_filter, limit=NEAREST) if is_vain else None
     context = {
+        "form": form,
         "query": query,
         "is_filtered": form.is_filtered,
+        "advice": advice(query, others=sum(shelf.families.values())),
         "shelf": shelf,
         "nearest": near,
         "total": near.total if near else shelf.total,
@@ -66,7 +69,7 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
         "chosen_size": size_name(read_size(query["size"])),
         "sorts": catalogue_query.SORTS.items(),
         "page_numbers": list(pages.get_elided_page_range(shelf.page, on_each_side=1, on_ends=1)),
-        "shows_hero": is_opening,
+        "shows_hero": not is_chosen and shelf.page == 1,
         "canonical": public_url("shop:catalogue"),
     }
     return render(request, "storefront/catalogue.html", context)
