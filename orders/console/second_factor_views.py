@@ -18,7 +18,7 @@ from orders.access import second_factor
 from orders.access.levels import VIEW
 from orders.console.forms.second_factor import CodeForm, SignInForm
 from orders.console.guards import View, act, actor, needs, posts_only, record_refusal
-from orders.console.signed_out import UNDONE, say_nothing_was_done
+from orders.console.signed_out import NOT_TAKEN, say_nothing_was_done
 from orders.services import audit
 
 LONGEST_NEXT = 500
@@ -36,13 +36,13 @@ class SignIn(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Has the page say that a form was not taken, if one led here."""
         given = self.request.POST if self.request.method == "POST" else self.request.GET
-        return super().get_context_data(**kwargs, undone=UNDONE in given)
+        return super().get_context_data(**kwargs, not_taken=NOT_TAKEN in given)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Signs in. That a form was not taken is said where it can be sent again: after the second factor."""
         response = super().form_valid(form)
-        if UNDONE in self.request.POST:
-            self.request.session[UNDONE] = True
+        if NOT_TAKEN in self.request.POST:
+            self.request.session[NOT_TAKEN] = True
             if not second_factor.is_asked_of(self.request.user):
                 say_nothing_was_done(self.request)
         return response

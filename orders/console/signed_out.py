@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 
 from orders.console.guards import SAFE_METHODS, SIGN_IN, previous_page, readable_page
 
-UNDONE = "undone"
+NOT_TAKEN = "not_taken"
 """The parameter of the sign-in page, and the session's key, that says that a form was refused because nobody was
 signed in."""
 
@@ -33,7 +33,7 @@ class SignedOutForms:
         is_form = request.method not in SAFE_METHODS and getattr(view, "login_url", "") == SIGN_IN
         if not is_form or request.user.is_authenticated:
             return None
-        return redirect(f"{reverse(SIGN_IN)}?{urlencode({'next': _page_with_form(request), UNDONE: '1'})}")
+        return redirect(f"{reverse(SIGN_IN)}?{urlencode({'next': _page_with_form(request), NOT_TAKEN: '1'})}")
 
 
 def _page_with_form(request: HttpRequest) -> str:
@@ -45,5 +45,5 @@ def _page_with_form(request: HttpRequest) -> str:
 
 def say_nothing_was_done(request: HttpRequest) -> None:
     """Says after signing in, once, that the form was not taken."""
-    if request.session.pop(UNDONE, False):
+    if request.session.pop(NOT_TAKEN, False):
         messages.warning(request, "You had been signed out. Nothing was done: press the button again.")

@@ -92,9 +92,10 @@ def test_signing_in_with_a_wrong_password_first_still_leads_back() -> None:
     order = in_error()
     at = f"/console/orders/{order.pk}/"
     client, led = sent_from(f"http://testserver{at}", f"{at}resubmit/")
-    wrong = client.post(SIGN_IN, {"username": "olga", "password": "wrong", "next": at, "undone": "1"})
+    wrong = client.post(SIGN_IN, {"username": "olga", "password": "wrong", "next": at, "not_taken": "1"})
     assert (
-        BEFORE in text_of(wrong) and '<input type="hidden" name="undone" value="1">' in wrong.content.decode()
+        BEFORE in text_of(wrong)
+        and '<input type="hidden" name="not_taken" value="1">' in wrong.content.decode()
     )
     assert AFTER in text_of(sign_in(client, led))
 
