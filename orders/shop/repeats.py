@@ -6,6 +6,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orders.business import RefusedAgainError
+from orders.business.reading import refuse_all
 from orders.engine.contracts import Json
 from orders.shop.agents.codes import NOT_SERVED, SOLD_OUT
 from orders.shop.refusal_words import count_left, refused_country
@@ -57,8 +58,12 @@ def _check_lines(
     detail: Json, changes: Sequence[Json], before: Sequence[Json], after: Sequence[Json]
 ) -> None:
     stock = count_left(detail)
-    for text, where in _too_many(stock, changes, after):
-        raise RefusedAgainError(text, where=where, words=STILL_TOO_MANY)
+    refuse_all(
+        [
+            RefusedAgainError(text, where=where, words=STILL_TOO_MANY)
+            for text, where in _too_many(stock, changes, after)
+        ]
+    )
     if after == before:
         text = "lines must be of fewer than the warehouse has refused."
         raise RefusedAgainError(text, where="lines", words=STILL_TOO_MANY)
