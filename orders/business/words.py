@@ -84,8 +84,10 @@ class StageWords:
 
     `title` says that they are done, and `ahead` what they are until then: "Paid" and "Payment". `waiting` is said
     of the stage while what does it cannot be used. `after_reversal` says that what they did is reversed, and
-    `until_reversal` what is said until it is; without them, `ahead` names it, or else `title`: "Payment: reversed". A
-    stage of several steps is shown as its `parts` while these do not stand alike.
+    `until_reversal` what is said until it is; without them, `ahead` names it, or else `title`: "Payment: reversed".
+    `after_reversal_perhaps` and `until_reversal_perhaps` are said in their place while nobody knows whether any of the
+    steps was done, so they must be true of both: "Nothing will be sent". A stage of several steps is shown as its
+    `parts` while these do not stand alike.
     """
 
     title: Words
@@ -94,6 +96,8 @@ class StageWords:
     waiting: Words | None = None
     after_reversal: Words | None = None
     until_reversal: Words | None = None
+    after_reversal_perhaps: Words | None = None
+    until_reversal_perhaps: Words | None = None
     parts: tuple["StageWords", ...] = ()
 
 

@@ -5,8 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.shop_orders import APPROVAL, BOTH, REVERSING, SHIPMENT, STOCK, Case, at, cancel, forward
-from tests.unit.test_page_words import RESERVED, lines
+from tests.unit.shop_orders import (
+    APPROVAL,
+    BOTH,
+    REVERSING,
+    SHIPMENT,
+    STOCK,
+    Case,
+    all_reversed,
+    at,
+    cancel,
+    forward,
+)
+from tests.unit.test_page_words import OVER, RESERVED, lines
 
 WORDS: Mapping[str, str] = {
     "the service did not answer": "{away}",
@@ -55,7 +66,7 @@ def test_a_shipment_that_there_may_be_is_cancelled_before_the_rest(name: str) ->
     assert lines(page) == [
         RESERVED,
         "Cancelled by us: done 1000",
-        f"Cancelling the shipment: {WORDS[name].format(away='waiting for the carrier')}",
+        f"Making sure that nothing is sent: {WORDS[name].format(away='waiting for the carrier')}",
         "Release of €39.00: to come",
         "Releasing the stock: to come",
         NOT_OVER,
@@ -72,4 +83,35 @@ def test_what_may_be_reserved_on_a_card_is_released_beside_the_stock(name: str) 
         + WORDS[name].format(away="waiting for the payment service"),
         "Releasing the stock: in progress",
         NOT_OVER,
+    ]
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_stock_that_may_be_reserved_is_not_said_to_be(name: str) -> None:
+    page = cancelled(STOCK, {APPROVAL: "completed"}, name).read()
+    assert lines(page) == [
+        "Payment approved: done 20",
+        "Cancelled by us: done 1000",
+        "Release of €39.00: in progress",
+        f"Making sure that no stock is reserved: {WORDS[name].format(away='waiting for our warehouse')}",
+        NOT_OVER,
+    ]
+
+
+def test_a_shipment_that_nobody_knows_of_is_not_called_cancelled() -> None:
+    page = all_reversed(forward({**BOTH, SHIPMENT: "to be retried"})).read()
+    assert lines(page)[2:] == [
+        "Nothing will be sent: done 1010",
+        "€39.00 released, nothing charged: done 1020",
+        "Stock released: done 1030",
+        OVER,
+    ]
+
+
+def test_stock_that_nobody_knows_of_is_not_called_released() -> None:
+    page = all_reversed(forward({STOCK: "to be retried", APPROVAL: "completed"})).read()
+    assert lines(page)[2:] == [
+        "€39.00 released, nothing charged: done 1010",
+        "No stock is reserved: done 1020",
+        OVER,
     ]

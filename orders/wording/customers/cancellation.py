@@ -7,7 +7,7 @@ from babel import Locale
 from django.utils.translation import gettext_lazy as _
 
 from orders.business.editing import customer_words, lasting_steps, later_steps
-from orders.business.words import CANCELLED, Words
+from orders.business.words import CANCELLED, StageWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
@@ -37,6 +37,8 @@ CANCELLED_BY_CUSTOMER: Words = _("You cancelled it")
 CANCELLED_BY_US: Words = _("Cancelled by us")
 AFTER_REVERSAL: Words = _("{stage}: reversed")
 UNTIL_REVERSAL: Words = _("{stage}: being reversed")
+AFTER_REVERSAL_PERHAPS: Words = _("{stage}: reversed if it was done")
+UNTIL_REVERSAL_PERHAPS: Words = _("{stage}: being reversed if it was done")
 FAILED_REVERSALS = (EventKind.COMPENSATION_FAILED, EventKind.COMPENSATION_TIMED_OUT)
 
 
@@ -103,13 +105,25 @@ def _reversal(group: Group, order: CustomerOrder, occurrences: Occurrences) -> S
     steps = [step for step in group.steps if step.name not in money and _is_reversible(step, order)]
     if not steps:
         return None
-    words = group.words
-    noun = say(words.ahead or words.title, order)  # "Payment: reversed" rather than "Paid: reversed"
-    if all(step.state == StepStatus.COMPENSATED for step in steps):
-        title = say(words.after_reversal, order) or say(AFTER_REVERSAL, order, stage=noun)
+    is_over = all(step.state == StepStatus.COMPENSATED for step in steps)
+    own, general = _words_of_reversal(group.words, steps, is_over=is_over)
+    noun = say(group.words.ahead or group.words.title, order)  # "Payment: reversed", not "Paid: reversed"
+    title = say(own, order) or say(general, order, stage=noun)
+    if is_over:
         return Stage(title=title, state="done", at=_last_time(steps, occurrences))
-    title = say(words.until_reversal, order) or say(UNTIL_REVERSAL, order, stage=noun)
     return _open_stage(title, steps, order, occurrences)
+
+
+def _words_of_reversal(
+    words: StageWords, steps: Sequence[CustomerStep], *, is_over: bool
+) -> tuple[Words | None, Words]:
+    """A stage's own words for what is reversed of it, and the general ones. While nobody knows whether any of it was
+    done, they do not say that there was something."""
+    if any(step.outcome == Outcome.DONE for step in steps):
+        return (words.after_reversal, AFTER_REVERSAL) if is_over else (words.until_reversal, UNTIL_REVERSAL)
+    if is_over:
+        return words.after_reversal_perhaps, AFTER_REVERSAL_PERHAPS
+    return words.until_reversal_perhaps, UNTIL_REVERSAL_PERHAPS
 
 
 def _money_stage(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> Stage | None:
