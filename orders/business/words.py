@@ -48,6 +48,9 @@ class Situation(StrEnum):
     COMPLETE = "complete"
     CANCELLING = "cancelling"
     CANCEL_STUCK = "cancel_stuck"
+    REVERSED = "reversed"
+    """It was cancelled, and all that was done is reversed; only the notice that tells its customer so, such as an
+    email, is still to come."""
     CANCELLED = "cancelled"
 
 
@@ -120,6 +123,7 @@ class ChargeWords:
 PLACED: Words = _("We have your order")
 CANCELLING: Words = _("Cancelling everything")
 CANCELLED: Words = _("Everything is cancelled")
+TELLING: Words = _("Confirming the cancellation")
 TOO_LATE_TO_CANCEL: Words = _("It’s too late to cancel this order.")
 DECLINED_AGAIN: Words = _("That was declined, too. Please try something else.")
 DONE: Words = _("Everything is done.")
@@ -161,6 +165,8 @@ class CustomerWords:
     """The first stage of every order."""
     cancelling: Words = CANCELLING
     """The last stage of an order that is being cancelled."""
+    telling: Words = TELLING
+    """The last stage of an order of which all is reversed, while its customer is still to be told so."""
     cancelled: Words = CANCELLED
     """The last stage of an order that is cancelled. If what comes afterwards was to tell of it and did not, general
     words are used."""
@@ -268,6 +274,12 @@ GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
         headline=_("We’re finishing your cancellation by hand."),
         sentence=_("Someone on our team is taking care of the rest and will let you know."),
         icon="warning",
+    ),
+    Situation.REVERSED: SituationWords(
+        status=_("Cancelled"),
+        headline=_("Your order was cancelled."),
+        sentence=_("We’re finishing the last details. There’s nothing you need to do."),
+        icon="undo",
     ),
     Situation.CANCELLED: SituationWords(
         status=_("Cancelled"), headline=_("Your order was cancelled."), sentence="", icon="undo"

@@ -116,6 +116,7 @@ CUSTOMER_WORDS = CustomerWords(
         Situation.CANCELLING: SituationWords(
             sentence=_("We’re reversing what was done so far. There’s nothing you need to do.")
         ),
+        Situation.REVERSED: SituationWords(sentence=_("Only our email about it is still to come.")),
     },
     retries={
         RESERVATION: _(
@@ -171,5 +172,6 @@ CUSTOMER_WORDS = CustomerWords(
     cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),
     too_late_to_cancel=_("It was too late to cancel: we’d already begun to take the payment."),
     cancelling=_("Cancelling everything and confirming it by email"),
+    telling=_("Confirming the cancellation by email"),
     cancelled=_("Everything cancelled and confirmed by email"),
 )

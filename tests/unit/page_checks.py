@@ -24,6 +24,8 @@ MONEY_WORDS = {
 }
 
 
+ONLY_EMAIL = "Only our email about it is still to come."
+CONFIRMING = "Confirming the cancellation by email"
 NOT_CHARGED = ("Nothing was charged", "Nothing has been charged", "No money was charged")
 
 
@@ -124,11 +126,31 @@ def check_money(case: Case, page: Progress) -> None:
         assert (money.state == "done") == (money.title in MONEY_WORDS)
 
 
+def _is_all_reversed(case: Case) -> bool:
+    """Whether it is cancelled, and no step but the email has an effect, or may get one, that is not reversed."""
+    return case.goal == "compensate" and all(
+        step.get("state") == "compensated" or step.get("outcome", "none") in ("none", "refused")
+        for name, step in case.steps.items()
+        if name != EMAIL
+    )
+
+
 def check_words(case: Case, page: Progress) -> None:
     assert (page.situation is Situation.COMPLETE) == (case.state == "processed")
     complete = str(CUSTOMER_WORDS.situations[Situation.COMPLETE].headline.format(pieces=1))  # type: ignore[union-attr]
     assert case.state == "processed" or page.headline not in (complete, "Your order is complete.")
-    assert (page.headline == "Your order was cancelled.") == (case.state == "compensated")
+    assert (page.headline == "Your order was cancelled.") == _is_all_reversed(case)
+    assert (page.word == "Cancelled") == _is_all_reversed(case)
+    is_told = case.state == "compensated"
+    assert (page.situation is Situation.CANCELLED) == page.has_ended == is_told or case.goal == "complete"
+    assert (page.situation is Situation.REVERSED) == (_is_all_reversed(case) and not is_told)
+    if page.situation is Situation.REVERSED:
+        assert (ONLY_EMAIL in page.sentences) == (case.state != "error")
+        assert [stage.title for stage in page.stages if stage.state not in ("done", "reversed")] == [
+            CONFIRMING
+        ]
+    else:
+        assert ONLY_EMAIL not in page.sentences and CONFIRMING not in {stage.title for stage in page.stages}
     words = [page.headline, page.word, *page.sentences, *(stage.title for stage in page.stages)]
     assert all(words) and not any("{" in each for each in words)
     assert set(ICONS) == set(STATES) and all(stage.word and stage.icon for stage in page.stages)

@@ -5,9 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from orders.business import Situation
+from orders.business.updates import OrderUpdate
+from orders.wording.customer_updates import update_of
+from orders.wording.customers.situations import listed_status
 from tests.unit.shop_orders import (
     APPROVAL,
     BOTH,
+    EMAIL,
     REVERSING,
     SHIPMENT,
     STOCK,
@@ -16,6 +21,7 @@ from tests.unit.shop_orders import (
     at,
     cancel,
     forward,
+    reversed_step,
 )
 from tests.unit.test_page_words import OVER, RESERVED, lines
 
@@ -115,3 +121,81 @@ def test_stock_that_nobody_knows_of_is_not_called_released() -> None:
         "No stock is reserved: done 1020",
         OVER,
     ]
+
+
+def but_for_the_email(begun: Case, word: str | None, why: str = "customer_cancelled") -> Case:
+    """The order once all of it is reversed, and the email about that stands so; or it is not asked for yet."""
+    case = cancel(begun, why)
+    for name in (SHIPMENT, APPROVAL, STOCK):
+        if case.steps[name].get("outcome", "none") != "none":
+            case = reversed_step(case, name)
+    email = {**case.steps[EMAIL], **(REVERSING[word] if word else {})}
+    state = "error" if word == "failed" else case.state
+    return replace(case, steps={**case.steps, EMAIL: email}, state=state)
+
+
+@pytest.mark.parametrize(
+    ("word", "note"),
+    [
+        (None, "in progress"),
+        ("under way", "in progress"),
+        ("tried again", "in progress"),
+        ("held", "waiting for our mail server"),
+        ("probed", "waiting for our mail server"),
+    ],
+)
+def test_an_order_of_which_only_the_email_is_missing_is_cancelled(word: str | None, note: str) -> None:
+    case = but_for_the_email(forward(BOTH), word)
+    page = case.read()
+    assert (page.word, page.headline) == ("Cancelled", "Your order was cancelled.")
+    assert page.sentences == [
+        "You cancelled it.",
+        "Nothing was charged, and the €39.00 reserved on your card has been released.",
+        "Only our email about it is still to come.",
+    ]
+    assert lines(page) == [
+        "Stock reserved and payment approved: reversed later 20",
+        "You cancelled it: done 1000",
+        "€39.00 released, nothing charged: done 1010",
+        "Stock released: done 1020",
+        f"Confirming the cancellation by email: {note}",
+    ]
+    status = listed_status(case.tracked.order)
+    assert (status.word, status.tone) == (page.word, page.tone) == ("Cancelled", "idle")
+    assert (page.situation, update_of(page), page.has_ended) == (Situation.REVERSED, None, False)
+
+
+@pytest.mark.parametrize("after", [1_601, 99_999])
+def test_an_order_of_which_only_the_email_is_missing_is_not_late(after: float) -> None:
+    page = but_for_the_email(forward(BOTH), "held").read(after=after)
+    assert not page.is_late and not page.offers_help
+    assert "Only our email about it is still to come." in page.sentences
+
+
+def test_an_order_of_which_nothing_was_begun_is_cancelled_at_once() -> None:
+    page = cancel(forward({}), "customer_cancelled").read()
+    assert page.headline == "Your order was cancelled."
+    assert page.sentences == [
+        "You cancelled it.",
+        "No money was charged or reserved.",
+        "Only our email about it is still to come.",
+    ]
+    assert lines(page) == [
+        "You cancelled it: done 1000",
+        "No money charged or reserved: done -",
+        "Confirming the cancellation by email: in progress",
+    ]
+
+
+def test_a_cancellation_whose_email_cannot_be_sent_is_over_but_for_that() -> None:
+    case = but_for_the_email(forward(BOTH), "failed", "operator_requested")
+    page = case.read()
+    assert (page.headline, page.situation) == ("Your order was cancelled.", Situation.REVERSED)
+    assert page.sentences == [
+        "We couldn’t fulfil it, and we’re sorry.",
+        "Nothing was charged, and the €39.00 reserved on your card has been released.",
+        "Someone on our team is taking care of the rest and will let you know.",
+    ]
+    assert lines(page)[-1] == "Confirming the cancellation by email: held up"
+    assert listed_status(case.tracked.order).word == "Cancelled"
+    assert page.offers_help and update_of(page) is OrderUpdate.CANCEL_STUCK

@@ -58,6 +58,7 @@ QUIET_WHEN_LATE = ENDED | {
     Situation.STOPPED,
     Situation.FULFILLED,
     Situation.CANCEL_STUCK,
+    Situation.REVERSED,
 }
 LATE: Words = gettext_lazy(
     "This is taking longer than we promised, and we’re sorry. Your order is safe and we’re still working on it."
@@ -196,9 +197,11 @@ def _sentences(
             before, sentence = refusal_sentences(order, occurrences, sentence, names=names), None
             if charge_of(order) is not Charge.NOTHING:  # of which the words for the refusal tell
                 after = present_charge(order, locale=locale)
-        case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
-            is_over = situation is Situation.CANCELLED
+        case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.REVERSED | Situation.CANCELLED:
+            is_over = situation in (Situation.REVERSED, Situation.CANCELLED)
             before = cancellation_sentences(tracked, locale=locale, is_over=is_over)
+            if situation is Situation.REVERSED and order.state == ProcessState.ERROR:
+                sentence = words_for(Situation.CANCEL_STUCK, order).sentence
     return [words for words in (*before, say(sentence, order), after) if words]
 
 

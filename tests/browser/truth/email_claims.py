@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tests.browser.truth.facts import Holds, Known
-from tests.browser.truth.page_claims import may_arrive, sent
+from tests.browser.truth.page_claims import cancelled, may_arrive, sent
 
 
 def _is_first_word(k: Known) -> bool:
@@ -18,7 +18,7 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     "Your order is confirmed.": lambda k: k.happened("step_completed"),
     "Thank you for your order. It’s with the carrier.": sent,
     "Thank you for your order.": lambda k: not k.is_cancelled,
-    "Your order was cancelled.": lambda k: k.charged == 0 and k.held == 0 and k.left("create") <= 0,
+    "Your order was cancelled.": cancelled,
     "The carrier already had your parcel, so we’ve cancelled the shipment.": (
         lambda k: k.count("create") > 0 and k.left("create") <= 0
     ),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from tests.browser.truth.facts import Holds, Known
 
 ON_ITS_WAY = "Your order is on its way"
+WAS_CANCELLED = "Your order was cancelled"
 ALL = ("warehouse", "payments", "carrier", "mail")
 
 
@@ -32,7 +33,9 @@ def paid_and_sent(k: Known) -> bool:
 
 
 def cancelled(k: Known) -> bool:
-    return k.happened("compensated") and k.charged == 0 and k.held == 0 and k.left("create") <= 0
+    """Whether nothing of a cancelled order is left, whether or not its customer has been told so."""
+    is_left = any(k.left(name) > 0 for name in ("reserve", "create"))
+    return k.is_cancelled and k.charged == 0 and k.held == 0 and not is_left
 
 
 def declined(k: Known) -> bool:
@@ -126,7 +129,9 @@ PROGRESS: Mapping[str, Holds] = {
     "with what you ordered now. You won’t be charged twice, and there’s nothing you need to do.": (
         lambda k: k.happened("corrected") and uncharged(k) and nothing_to_do(k)
     ),
-    "We’re finishing the last details. There’s nothing you need to do.": paid_and_sent,
+    "We’re finishing the last details. There’s nothing you need to do.": (
+        lambda k: paid_and_sent(k) or (cancelled(k) and not k.happened("compensated"))
+    ),
     "Only our confirmation email is still to come.": (
         lambda k: (
             paid_and_sent(k) and (not k.got(ON_ITS_WAY) or not k.happened("call_failed", "send-confirmation"))
@@ -148,6 +153,13 @@ PROGRESS: Mapping[str, Holds] = {
     "This is taking longer than it should, and we’re sorry. We’re still cancelling your order, and nothing gets "
     "lost.": lambda k: k.is_late and k.is_cancelled,
     "We’re reversing what was done so far. There’s nothing you need to do.": lambda k: k.is_cancelled,
+    "Only our email about it is still to come.": (
+        lambda k: (
+            cancelled(k)
+            and not k.happened("compensated")
+            and (not k.got(WAS_CANCELLED) or not k.happened("call_failed", "send-confirmation"))
+        )
+    ),
     "We’ve alerted our team, and they’ll let you know. There’s nothing you need to do.": (
         lambda k: k.alerted and nothing_to_do(k)
     ),

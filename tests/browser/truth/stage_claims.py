@@ -7,6 +7,7 @@ under way the page claims nothing.
 from collections.abc import Mapping
 
 from tests.browser.truth.facts import Holds, Known
+from tests.browser.truth.page_claims import cancelled
 
 NOT_BEGUN = frozenset({"later", "skipped"})
 
@@ -104,6 +105,8 @@ STAGE_CLAIMS: Mapping[str, Holds] = {
     "{stage}: being reversed if it was done": lambda k: k.is_cancelled,
     "Cancelling everything": lambda k: k.is_cancelled,
     "Cancelling everything and confirming it by email": lambda k: k.is_cancelled,
+    "Confirming the cancellation": lambda k: k.state != "done" and cancelled(k),
+    "Confirming the cancellation by email": lambda k: k.state != "done" and cancelled(k),
     "Everything is cancelled": _over(lambda k: k.happened("compensated")),
     "Everything cancelled and confirmed by email": _over(
         lambda k: k.happened("compensated") and k.got("Your order was cancelled")
