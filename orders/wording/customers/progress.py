@@ -26,7 +26,7 @@ from orders.business.words import (
 )
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
-from orders.selectors.refusals import NO_NAMES, declined_step
+from orders.selectors.refusals import NO_NAMES
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
@@ -40,6 +40,7 @@ from orders.wording.customers.refusals import (
 from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import (
     TONES,
+    declined_until,
     is_held,
     may_cancel,
     retried_steps,
@@ -123,7 +124,6 @@ def progress(
         sentences.append(str(CANCELLING_IS_LATE if situation is Situation.CANCELLING else LATE))
     elif usual and is_usual:
         sentences.append(str(USUAL).format(usual=spoken_duration(usual, locale=locale)))
-    declined = declined_step(order) if situation is Situation.DECLINED else None
     cancels = order.goal == Goal.COMPENSATE
     stages = (
         cancellation_stages(order, occurrences, locale=locale)
@@ -141,7 +141,7 @@ def progress(
         is_late=is_late,
         has_ended=situation in ENDED,
         may_cancel=may_cancel(order),
-        declined_until=declined.not_before if declined else None,
+        declined_until=declined_until(order, situation),
         is_in_error=order.state == ProcessState.ERROR,
         changes_at=min((at for at in turns if at is not None and at >= now), default=None),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from orders.business.editing import customer_words, is_point_of_no_return
 from orders.business.words import GENERAL_SITUATIONS, CustomerWords, Situation, SituationWords, Words
@@ -190,6 +191,12 @@ def has_failed_call(step: CustomerStep, occurrences: Occurrences) -> bool:
 def is_under_way(step: CustomerStep) -> bool:
     """Whether a step is being done, as far as is known."""
     return step.state == StepStatus.RUNNING and not step.awaits and not is_held(step)
+
+
+def declined_until(order: CustomerOrder, situation: Situation) -> datetime | None:
+    """Until when its customer may change what was declined; None if nothing waits for that."""
+    step = declined_step(order) if situation is Situation.DECLINED else None
+    return step.not_before if step else None
 
 
 def may_cancel(order: CustomerOrder) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tests.browser.truth.facts import Holds, Known
-from tests.browser.truth.page_claims import cancelled, may_arrive, sent
+from tests.browser.truth.page_claims import cancelled, may_arrive, sent, short, uncharged
 
 
 def _is_first_word(k: Known) -> bool:
@@ -30,6 +30,9 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     "Receipt": lambda k: k.count("capture") > 0,
     "Download the PDF": lambda k: k.count("capture") > 0,
     "Your order is taking longer than we promised": lambda k: k.is_late and not k.happened("processed"),
+    "If you do nothing, we’ll cancel it for you on {moment}.": (
+        lambda k: k.waits_for_customer and short(k) and uncharged(k)
+    ),
     "We’ll wait for you until {moment}. After that we’ll cancel the order.": lambda k: k.waits_for_customer,
 }
 

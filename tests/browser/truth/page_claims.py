@@ -238,6 +238,9 @@ REFUSALS: Mapping[str, Holds] = {
     "Your time for this runs out on %(until)s. After that, the order is cancelled and nothing is charged.": (
         lambda k: k.waits_for_customer and uncharged(k)
     ),
+    "If you do nothing, we’ll cancel it for you on %(until)s.": (
+        lambda k: k.waits_for_customer and short(k) and uncharged(k)
+    ),
     "Your time to pay runs out on %(until)s. After that, the order is cancelled and nothing is charged.": (
         lambda k: k.waits_for_customer and uncharged(k)
     ),
