@@ -49,8 +49,7 @@ class Situation(StrEnum):
     CANCELLING = "cancelling"
     CANCEL_STUCK = "cancel_stuck"
     REVERSED = "reversed"
-    """It was cancelled, and all that was done is reversed; only the notice that tells its customer so, such as an
-    email, is still to come."""
+    """It was cancelled, and all of it is reversed; only the notice that says so, such as an email, is still to come."""
     CANCELLED = "cancelled"
 
 
@@ -88,9 +87,8 @@ class StageWords:
     `title` says that they are done, and `ahead` what they are until then: "Paid" and "Payment". `waiting` is said
     of the stage while what does it cannot be used. `after_reversal` says that what they did is reversed, and
     `until_reversal` what is said until it is; without them, `ahead` names it, or else `title`: "Payment: reversed".
-    `after_reversal_perhaps` and `until_reversal_perhaps` are said in their place while nobody knows whether any of the
-    steps was done, so they must be true of both: "Nothing will be sent". A stage of several steps is shown as its
-    `parts` while these do not stand alike.
+    `after_reversal_perhaps` and `until_reversal_perhaps` are said instead where nobody knows whether anything was done:
+    "Nothing will be sent". A stage of several steps is shown as its `parts` while these do not stand alike.
     """
 
     title: Words

@@ -261,36 +261,6 @@ def test_the_form_says_what_is_left_and_is_filled_in_with_what_can_work(client: 
     assert "“First Sun” has sold out." in words(response)
 
 
-DEADLINE = re.compile(
-    r"Your time for this runs out on (\d[^()]* UTC) \( in \d+ minutes \)\. After that, the order is cancelled and"
-    r" nothing is charged\."
-)
-
-
-@pytest.mark.parametrize(
-    ("case", "field", "values"),
-    [(sold_out, "lines", SHORT), (not_served, "ship_to", {**GOUDA, "country": "BE", "postal_code": "2800"})],
-)
-def test_the_form_and_its_question_say_the_deadline_as_the_page_does(
-    client: Client, case: Callable[[], OrderProcess], field: str, values: dict[str, str]
-) -> None:
-    load_catalogue()
-    load_delivery()
-    order = case()
-    (said,) = DEADLINE.findall(page(client, order))
-    form = page(client, order, f"correct/{field}/")
-    refused = send(client, order, field)
-    question = send(client, order, field, **values)
-    assert refused.status_code == 422 and "Leave it as it is" in words(question)
-    for text in (form, words(refused), words(question)):
-        assert DEADLINE.findall(text) == [said], text
-
-
-def test_the_form_says_no_deadline_where_there_is_none(client: Client) -> None:
-    text = page(client, unanswered(), "correct/payment_method/")
-    assert "runs out" not in text and "Leave it" not in text
-
-
 def test_where_nothing_is_left_only_cancelling_is_offered(client: Client) -> None:
     order = a_short_order(tidal_lines=0, first_sun=0)
     text = page(client, order)

@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from examples.lab.samples import register
 from orders.engine.errors import Refused
-from orders.models import StepState
 from orders.selectors.tracked_orders import order_of_guest
 from orders.testing import run_to_end
 from orders.wording.customers.progress import Progress, progress
@@ -78,13 +77,3 @@ def test_a_cancelled_analysis_speaks_of_no_money() -> None:
         "Bookings cancelled": "done",
         "Everything cancelled, and any report withdrawn": "done",
     }
-
-
-def test_what_may_never_have_been_booked_is_not_called_cancelled() -> None:
-    order_id = a_sample()
-    run_to_end(order_id, compensate=True)
-    steps = StepState.objects.filter(process_id=order_id)
-    steps.exclude(name__in=("review", "report")).update(outcome="unknown")
-    page = seen(order_id)
-    assert stages(page)["No instrument is booked"] == stages(page)["No analysis stands"] == "done"
-    assert not {"Bookings cancelled", "Analyses voided"} & {*stages(page)}
