@@ -48,6 +48,8 @@ class Situation(StrEnum):
     COMPLETE = "complete"
     CANCELLING = "cancelling"
     CANCEL_STUCK = "cancel_stuck"
+    REVERSED = "reversed"
+    """It was cancelled, and all of it is reversed; only the notice that says so, such as an email, is still to come."""
     CANCELLED = "cancelled"
 
 
@@ -84,8 +86,9 @@ class StageWords:
 
     `title` says that they are done, and `ahead` what they are until then: "Paid" and "Payment". `waiting` is said
     of the stage while what does it cannot be used. `after_reversal` says that what they did is reversed, and
-    `until_reversal` what is said until it is; without them, `ahead` names it, or else `title`: "Payment: reversed". A
-    stage of several steps is shown as its `parts` while these do not stand alike.
+    `until_reversal` what is said until it is; without them, `ahead` names it, or else `title`: "Payment: reversed".
+    `after_reversal_perhaps` and `until_reversal_perhaps` are said instead where nobody knows whether anything was done:
+    "Nothing will be sent". A stage of several steps is shown as its `parts` while these do not stand alike.
     """
 
     title: Words
@@ -94,6 +97,8 @@ class StageWords:
     waiting: Words | None = None
     after_reversal: Words | None = None
     until_reversal: Words | None = None
+    after_reversal_perhaps: Words | None = None
+    until_reversal_perhaps: Words | None = None
     parts: tuple["StageWords", ...] = ()
 
 
@@ -116,6 +121,7 @@ class ChargeWords:
 PLACED: Words = _("We have your order")
 CANCELLING: Words = _("Cancelling everything")
 CANCELLED: Words = _("Everything is cancelled")
+TELLING: Words = _("Confirming the cancellation")
 TOO_LATE_TO_CANCEL: Words = _("It’s too late to cancel this order.")
 DECLINED_AGAIN: Words = _("That was declined, too. Please try something else.")
 DONE: Words = _("Everything is done.")
@@ -157,6 +163,8 @@ class CustomerWords:
     """The first stage of every order."""
     cancelling: Words = CANCELLING
     """The last stage of an order that is being cancelled."""
+    telling: Words = TELLING
+    """The last stage of an order of which all is reversed, while its customer is still to be told so."""
     cancelled: Words = CANCELLED
     """The last stage of an order that is cancelled. If what comes afterwards was to tell of it and did not, general
     words are used."""
@@ -264,6 +272,12 @@ GENERAL_SITUATIONS: Mapping[Situation, SituationWords] = {
         headline=_("We’re finishing your cancellation by hand."),
         sentence=_("Someone on our team is taking care of the rest and will let you know."),
         icon="warning",
+    ),
+    Situation.REVERSED: SituationWords(
+        status=_("Cancelled"),
+        headline=_("Your order was cancelled."),
+        sentence=_("We’re finishing the last details. There’s nothing you need to do."),
+        icon="undo",
     ),
     Situation.CANCELLED: SituationWords(
         status=_("Cancelled"), headline=_("Your order was cancelled."), sentence="", icon="undo"

@@ -32,6 +32,7 @@ from orders.wording.customers.refusals import (
     refused_country,
 )
 from orders.wording.customers.refused_fields import refusal_of
+from orders.wording.customers.situations import declined_until, situation_of
 
 AGREED = "agreed"
 """The input with the total that the customer has agreed to, in minor units."""
@@ -121,6 +122,8 @@ def _page(
     order = visit.tracked.order
     context = {
         "order": order,
+        "now": visit.tracked.seen_at,
+        "until": declined_until(order, situation_of(order, visit.tracked.occurrences)),
         "order_url": visit.url,
         "field": field,
         "form": form,

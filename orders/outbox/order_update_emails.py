@@ -27,6 +27,7 @@ from orders.wording.clock_times import exact_moment
 from orders.wording.customer_updates import key_of_update, update_of
 from orders.wording.customers.order_links import order_button, secrecy_note
 from orders.wording.customers.progress import Progress, progress
+from orders.wording.customers.refusals import has_nothing_left
 
 MOST = 10
 """The most emails about one order, so that nobody fills a stranger's mailbox by having payments declined."""
@@ -52,7 +53,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
     if update_of(present) is not update or _is_told_already(message, update, tracked):
         return []
     blocks = [
-        *_what_the_page_says(present),
+        *_what_the_page_says(present, has_nothing_left=has_nothing_left(tracked.order)),
         *_link(tracked.order, addressee),
         *the_order(tracked, facts=kind.email_facts(tracked.data, on_course_since=None)),
         *_small_print(present, addressee.is_guest),
@@ -93,11 +94,13 @@ def _link(order: CustomerOrder, addressee: Addressee) -> Sequence[Block]:
     return [order_button(url)]
 
 
-def _what_the_page_says(present: Progress) -> Sequence[Block]:
+def _what_the_page_says(present: Progress, *, has_nothing_left: bool) -> Sequence[Block]:
     sentences = [Paragraph(one_line(sentence)) for sentence in present.sentences]
     waits = []
     if present.declined_until:
         until = _("We’ll wait for you until {moment}. After that we’ll cancel the order.")
+        if has_nothing_left:
+            until = _("If you do nothing, we’ll cancel it for you on {moment}.")
         moment = exact_moment(present.declined_until, locale=reader_locale())
         waits = [Paragraph(until.format(moment=moment))]
     return [Heading(present.headline), *sentences, *waits]

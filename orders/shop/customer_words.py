@@ -48,6 +48,8 @@ STOCK = StageWords(
     waiting=_("waiting for our warehouse"),
     after_reversal=_("Stock released"),
     until_reversal=_("Releasing the stock"),
+    after_reversal_perhaps=_("No stock is reserved"),
+    until_reversal_perhaps=_("Making sure that no stock is reserved"),
 )
 APPROVAL = StageWords(
     title=_("Payment approved"),
@@ -64,6 +66,8 @@ CUSTOMER_WORDS = CustomerWords(
             steps=(RESERVATION, PAYMENT),
             after_reversal=STOCK.after_reversal,
             until_reversal=STOCK.until_reversal,
+            after_reversal_perhaps=STOCK.after_reversal_perhaps,
+            until_reversal_perhaps=STOCK.until_reversal_perhaps,
             parts=(STOCK, APPROVAL),
         ),
         StageWords(
@@ -73,6 +77,8 @@ CUSTOMER_WORDS = CustomerWords(
             waiting=_("waiting for the carrier"),
             after_reversal=_("Shipment cancelled"),
             until_reversal=_("Cancelling the shipment"),
+            after_reversal_perhaps=_("Nothing will be sent"),
+            until_reversal_perhaps=_("Making sure that nothing is sent"),
         ),
         StageWords(
             title=_("Paid"), ahead=_("Payment"), steps=(POINT_OF_NO_RETURN,), waiting=WAITS_FOR_PAYMENT
@@ -110,6 +116,7 @@ CUSTOMER_WORDS = CustomerWords(
         Situation.CANCELLING: SituationWords(
             sentence=_("We’re reversing what was done so far. There’s nothing you need to do.")
         ),
+        Situation.REVERSED: SituationWords(sentence=_("Only our email about it is still to come.")),
     },
     retries={
         RESERVATION: _(
@@ -165,5 +172,6 @@ CUSTOMER_WORDS = CustomerWords(
     cancel_until=_("We take the payment once the carrier has your parcel; until then you can cancel."),
     too_late_to_cancel=_("It was too late to cancel: we’d already begun to take the payment."),
     cancelling=_("Cancelling everything and confirming it by email"),
+    telling=_("Confirming the cancellation by email"),
     cancelled=_("Everything cancelled and confirmed by email"),
 )

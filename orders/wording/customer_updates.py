@@ -20,6 +20,8 @@ def update_of(progress: Progress) -> OrderUpdate | None:
     """What there is to tell; None while everything goes as the customer expects."""
     if progress.is_late and progress.situation is not Situation.CANCELLING:
         return OrderUpdate.LATE
+    if progress.situation is Situation.REVERSED and progress.is_in_error:
+        return OrderUpdate.CANCEL_STUCK  # her notice could not be sent, so this email says it, too
     return _UPDATES.get(progress.situation)
 
 

@@ -1,5 +1,7 @@
 """Customers are told by email what becomes of their orders: once, and in the words of the page."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -70,6 +72,19 @@ def test_a_declined_payment_is_told_in_the_words_of_the_page_with_the_way_to_it(
     (picture,) = [part for part in email.walk() if part.get_content_type() == "image/png"]
     assert f"cid:{picture['Content-ID'].strip('<>')}" in html.get_content()
     assert picture.get_content().startswith(b"\x89PNG")
+
+
+def test_what_has_sold_out_altogether_is_cancelled_if_she_does_nothing(box: Mailbox) -> None:
+    detail = {"lines": [{"sku": "tidal-lines", "left": 0}]}
+    error = {"code": "sold_out", "message": "no", "waits_for": "customer", "detail": detail}
+    order = an_order({"reserve-stock": declined(error=error)})
+    happens(order, EventKind.STEP_DECLINED, "reserve-stock", 1)
+    (email,) = waited(box)
+    text = text_of(email)
+    assert email["Subject"] == f"Your posters have sold out ({spoken_number(order.order_id)})"
+    assert re.search(r"^If you do nothing, we’ll cancel it for you on .*\d.*\.$", text, re.MULTILINE), text
+    assert "We’ll wait for you" not in text
+    assert text.count("sold out") == 1, "the headline says it"
 
 
 def test_each_decline_is_told_once_however_often_anybody_looks(box: Mailbox) -> None:

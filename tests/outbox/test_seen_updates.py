@@ -88,7 +88,7 @@ def test_she_is_reminded_halfway_of_what_still_waits_for_her_though_she_has_seen
     time_passes(order, minutes=10)
     (email,) = waited(box)
     assert email["Subject"].startswith("Your card was declined (")
-    assert "We’ll wait for you until" in text_of(email)
+    assert "We’ll wait for you until" in text_of(email) and "If you do nothing" not in text_of(email)
     sees(order)
     time_passes(order, minutes=20)
     assert waited(box) == []

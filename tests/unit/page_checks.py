@@ -10,6 +10,7 @@ from tests.unit.shop_orders import (
     EMAIL,
     SHIPMENT,
     STEPS,
+    STOCK,
     Case,
 )
 
@@ -23,7 +24,25 @@ MONEY_WORDS = {
 }
 
 
+ONLY_EMAIL = "Only our email about it is still to come."
+CONFIRMING = "Confirming the cancellation by email"
 NOT_CHARGED = ("Nothing was charged", "Nothing has been charged", "No money was charged")
+
+
+CERTAIN = {
+    "Stock released": STOCK,
+    "Releasing the stock": STOCK,
+    "Shipment cancelled": SHIPMENT,
+    "Cancelling the shipment": SHIPMENT,
+}
+"""What is said of the reversal of what was done."""
+PERHAPS = {
+    "No stock is reserved": STOCK,
+    "Making sure that no stock is reserved": STOCK,
+    "Nothing will be sent": SHIPMENT,
+    "Making sure that nothing is sent": SHIPMENT,
+}
+"""What is said of the reversal of what may have been done."""
 
 
 def shown_steps(page: Progress, states: set[str]) -> set[str]:
@@ -45,6 +64,8 @@ def check_stages(case: Case, page: Progress) -> None:
             assert all(outcomes[name] == "done" for name in done), stage
         else:
             assert not done, f"{stage} is not done, and reads as if it were"
+        for titles, outcome in ((CERTAIN, "done"), (PERHAPS, "unknown")):
+            assert outcomes.get(titles.get(stage.title, ""), outcome) == outcome, stage
     if case.goal == "complete":
         assert shown_steps(page, set(STATES)) == set(STEPS)
         for name in shown_steps(page, {"done"}):
@@ -105,11 +126,31 @@ def check_money(case: Case, page: Progress) -> None:
         assert (money.state == "done") == (money.title in MONEY_WORDS)
 
 
+def _is_all_reversed(case: Case) -> bool:
+    """Whether it is cancelled, and no step but the email has an effect, or may get one, that is not reversed."""
+    return case.goal == "compensate" and all(
+        step.get("state") == "compensated" or step.get("outcome", "none") in ("none", "refused")
+        for name, step in case.steps.items()
+        if name != EMAIL
+    )
+
+
 def check_words(case: Case, page: Progress) -> None:
     assert (page.situation is Situation.COMPLETE) == (case.state == "processed")
     complete = str(CUSTOMER_WORDS.situations[Situation.COMPLETE].headline.format(pieces=1))  # type: ignore[union-attr]
     assert case.state == "processed" or page.headline not in (complete, "Your order is complete.")
-    assert (page.headline == "Your order was cancelled.") == (case.state == "compensated")
+    assert (page.headline == "Your order was cancelled.") == _is_all_reversed(case)
+    assert (page.word == "Cancelled") == _is_all_reversed(case)
+    is_told = case.state == "compensated"
+    assert (page.situation is Situation.CANCELLED) == page.has_ended == is_told or case.goal == "complete"
+    assert (page.situation is Situation.REVERSED) == (_is_all_reversed(case) and not is_told)
+    if page.situation is Situation.REVERSED:
+        assert (ONLY_EMAIL in page.sentences) == (case.state != "error")
+        assert [stage.title for stage in page.stages if stage.state not in ("done", "reversed")] == [
+            CONFIRMING
+        ]
+    else:
+        assert ONLY_EMAIL not in page.sentences and CONFIRMING not in {stage.title for stage in page.stages}
     words = [page.headline, page.word, *page.sentences, *(stage.title for stage in page.stages)]
     assert all(words) and not any("{" in each for each in words)
     assert set(ICONS) == set(STATES) and all(stage.word and stage.icon for stage in page.stages)

@@ -1,10 +1,11 @@
 """What customers read of a cancelled order: why it was, and what became of the money."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from orders.business import registry
+from orders.business import Compensation, CustomerWords, StageWords, registry
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from tests.support.businesses import Bakery
 from tests.unit.customer_cakes import Cakes, bakery, order, own_words, read, stages, step
@@ -61,6 +62,43 @@ def test_a_cancelled_order_says_why_and_gives_back_in_its_kinds_words() -> None:
     assert going.sentences == ["You cancelled it.", "Soon €9.00.", "There’s nothing you need to do."]
     other = read(cancelled(*steps, step("taste")), compensation_requested={"why": "the oven broke"})
     assert other.sentences[0] == "We couldn’t fulfil it, and we’re sorry."
+
+
+OWN = StageWords(title="Mixed", steps=("mix",), after_reversal="Poured away", until_reversal="Pouring away")
+PERHAPS = replace(
+    OWN, after_reversal_perhaps="Nothing to eat", until_reversal_perhaps="Looking for something to eat"
+)
+
+
+@pytest.fixture
+def reversible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has what was mixed be reversed, and no money be in it."""
+    monkeypatch.setattr(Cakes, "steps", (replace(Bakery.step, compensation=Compensation.REVERSE),))
+    registry.forget()
+
+
+@pytest.mark.usefixtures("reversible")
+@pytest.mark.parametrize(
+    ("own", "outcome", "until", "after"),
+    [
+        ((), "done", "Mix: being reversed", "Mix: reversed"),
+        ((), "unknown", "Mix: being reversed if it was done", "Mix: reversed if it was done"),
+        ((OWN,), "done", "Pouring away", "Poured away"),
+        ((OWN,), "unknown", "Mixed: being reversed if it was done", "Mixed: reversed if it was done"),
+        ((PERHAPS,), "done", "Pouring away", "Poured away"),
+        ((PERHAPS,), "unknown", "Looking for something to eat", "Nothing to eat"),
+    ],
+)
+def test_what_may_have_been_done_is_not_said_to_have_been_reversed(
+    own: tuple[StageWords, ...], outcome: str, until: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cakes, "customer_words", CustomerWords(stages=own))
+    for state, fields, expected in (
+        ("compensating", {"is_backward": True}, (until, "now")),
+        ("compensated", {}, (after, "done")),
+    ):
+        order = cancelled(step("mix", state, outcome=outcome, **fields), state="processing", total=None)
+        assert stages(order)[-2] == expected
 
 
 @pytest.mark.parametrize("why", ["operator_requested", "step_remedy", "the oven broke"])

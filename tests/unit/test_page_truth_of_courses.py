@@ -18,6 +18,7 @@ from tests.unit.shop_orders import APPROVAL, CAPTURE, FULFIL, SHIPMENT, STOCK
 from tests.unit.test_progress_properties import courses, happen, leave_in_peace
 from tests.unit.world import World
 
+EFFECTS = (STOCK, APPROVAL, SHIPMENT, CAPTURE)
 KINDS = {"completed": "step_completed", "compensated": "step_compensated"}
 
 
@@ -75,6 +76,8 @@ class Watched(World):
             assert self.has(APPROVAL), (text, self.story)
         if "on its way" in text:
             assert self.has(CAPTURE) and self.has(SHIPMENT), (text, self.story)
+        if page.headline == "Your order was cancelled.":
+            assert not any(self.has(step) or self.may_land(step) for step in EFFECTS), (text, self.story)
         for title, step in {
             "Paid": CAPTURE,
             "Handed to the carrier": SHIPMENT,
@@ -83,8 +86,13 @@ class Watched(World):
         }.items():
             # On the way back it says what was once done.
             assert title not in done or self.row.goal == "compensate" or self.has(step), (title, self.story)
-        for title, step in {"Shipment cancelled": SHIPMENT, "Stock released": STOCK}.items():
-            assert title not in done or not self.has(step), (title, self.story)
+        for title, step in {
+            "Shipment cancelled": SHIPMENT,
+            "Nothing will be sent": SHIPMENT,
+            "Stock released": STOCK,
+            "No stock is reserved": STOCK,
+        }.items():
+            assert title not in done or not (self.has(step) or self.may_land(step)), (title, self.story)
 
 
 @given(courses)

@@ -5,8 +5,25 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.shop_orders import APPROVAL, BOTH, REVERSING, SHIPMENT, STOCK, Case, at, cancel, forward
-from tests.unit.test_page_words import RESERVED, lines
+from orders.business import Situation
+from orders.business.updates import OrderUpdate
+from orders.wording.customer_updates import update_of
+from orders.wording.customers.situations import listed_status
+from tests.unit.shop_orders import (
+    APPROVAL,
+    BOTH,
+    EMAIL,
+    REVERSING,
+    SHIPMENT,
+    STOCK,
+    Case,
+    all_reversed,
+    at,
+    cancel,
+    forward,
+    reversed_step,
+)
+from tests.unit.test_page_words import OVER, RESERVED, lines
 
 WORDS: Mapping[str, str] = {
     "the service did not answer": "{away}",
@@ -55,7 +72,7 @@ def test_a_shipment_that_there_may_be_is_cancelled_before_the_rest(name: str) ->
     assert lines(page) == [
         RESERVED,
         "Cancelled by us: done 1000",
-        f"Cancelling the shipment: {WORDS[name].format(away='waiting for the carrier')}",
+        f"Making sure that nothing is sent: {WORDS[name].format(away='waiting for the carrier')}",
         "Release of €39.00: to come",
         "Releasing the stock: to come",
         NOT_OVER,
@@ -73,3 +90,112 @@ def test_what_may_be_reserved_on_a_card_is_released_beside_the_stock(name: str) 
         "Releasing the stock: in progress",
         NOT_OVER,
     ]
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_stock_that_may_be_reserved_is_not_said_to_be(name: str) -> None:
+    page = cancelled(STOCK, {APPROVAL: "completed"}, name).read()
+    assert lines(page) == [
+        "Payment approved: done 20",
+        "Cancelled by us: done 1000",
+        "Release of €39.00: in progress",
+        f"Making sure that no stock is reserved: {WORDS[name].format(away='waiting for our warehouse')}",
+        NOT_OVER,
+    ]
+
+
+def test_a_shipment_that_nobody_knows_of_is_not_called_cancelled() -> None:
+    page = all_reversed(forward({**BOTH, SHIPMENT: "to be retried"})).read()
+    assert lines(page)[2:] == [
+        "Nothing will be sent: done 1010",
+        "€39.00 released, nothing charged: done 1020",
+        "Stock released: done 1030",
+        OVER,
+    ]
+
+
+def test_stock_that_nobody_knows_of_is_not_called_released() -> None:
+    page = all_reversed(forward({STOCK: "to be retried", APPROVAL: "completed"})).read()
+    assert lines(page)[2:] == [
+        "€39.00 released, nothing charged: done 1010",
+        "No stock is reserved: done 1020",
+        OVER,
+    ]
+
+
+def but_for_the_email(begun: Case, word: str | None, why: str = "customer_cancelled") -> Case:
+    """The order once all of it is reversed, and the email about that stands so; or it is not asked for yet."""
+    case = cancel(begun, why)
+    for name in (SHIPMENT, APPROVAL, STOCK):
+        if case.steps[name].get("outcome", "none") != "none":
+            case = reversed_step(case, name)
+    email = {**case.steps[EMAIL], **(REVERSING[word] if word else {})}
+    state = "error" if word == "failed" else case.state
+    return replace(case, steps={**case.steps, EMAIL: email}, state=state)
+
+
+@pytest.mark.parametrize(
+    ("word", "note"),
+    [
+        (None, "in progress"),
+        ("under way", "in progress"),
+        ("tried again", "in progress"),
+        ("held", "waiting for our mail server"),
+        ("probed", "waiting for our mail server"),
+    ],
+)
+def test_an_order_of_which_only_the_email_is_missing_is_cancelled(word: str | None, note: str) -> None:
+    case = but_for_the_email(forward(BOTH), word)
+    page = case.read()
+    assert (page.word, page.headline) == ("Cancelled", "Your order was cancelled.")
+    assert page.sentences == [
+        "You cancelled it.",
+        "Nothing was charged, and the €39.00 reserved on your card has been released.",
+        "Only our email about it is still to come.",
+    ]
+    assert lines(page) == [
+        "Stock reserved and payment approved: reversed later 20",
+        "You cancelled it: done 1000",
+        "€39.00 released, nothing charged: done 1010",
+        "Stock released: done 1020",
+        f"Confirming the cancellation by email: {note}",
+    ]
+    status = listed_status(case.tracked.order)
+    assert (status.word, status.tone) == (page.word, page.tone) == ("Cancelled", "idle")
+    assert (page.situation, update_of(page), page.has_ended) == (Situation.REVERSED, None, False)
+
+
+@pytest.mark.parametrize("after", [1_601, 99_999])
+def test_an_order_of_which_only_the_email_is_missing_is_not_late(after: float) -> None:
+    page = but_for_the_email(forward(BOTH), "held").read(after=after)
+    assert not page.is_late and not page.offers_help
+    assert "Only our email about it is still to come." in page.sentences
+
+
+def test_an_order_of_which_nothing_was_begun_is_cancelled_at_once() -> None:
+    page = cancel(forward({}), "customer_cancelled").read()
+    assert page.headline == "Your order was cancelled."
+    assert page.sentences == [
+        "You cancelled it.",
+        "No money was charged or reserved.",
+        "Only our email about it is still to come.",
+    ]
+    assert lines(page) == [
+        "You cancelled it: done 1000",
+        "No money charged or reserved: done -",
+        "Confirming the cancellation by email: in progress",
+    ]
+
+
+def test_a_cancellation_whose_email_cannot_be_sent_is_over_but_for_that() -> None:
+    case = but_for_the_email(forward(BOTH), "failed", "operator_requested")
+    page = case.read()
+    assert (page.headline, page.situation) == ("Your order was cancelled.", Situation.REVERSED)
+    assert page.sentences == [
+        "We couldn’t fulfil it, and we’re sorry.",
+        "Nothing was charged, and the €39.00 reserved on your card has been released.",
+        "Someone on our team is taking care of the rest and will let you know.",
+    ]
+    assert lines(page)[-1] == "Confirming the cancellation by email: held up"
+    assert listed_status(case.tracked.order).word == "Cancelled"
+    assert page.offers_help and update_of(page) is OrderUpdate.CANCEL_STUCK

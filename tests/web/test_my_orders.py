@@ -155,7 +155,7 @@ def order(state: str, *steps: CustomerStep, goal: str = "complete") -> CustomerO
     return CustomerOrder(
         id=UUID(int=0), workflow="fulfil-order", subject="", title="", version="1", state=state, goal=goal,
         placed_at=now, updated_at=now,
-        total=Money(amount=1, currency="EUR"), lines=(), steps=steps,
+        total=Money(amount=1, currency="EUR"), lines=(), steps=steps, workflow_version=1,
     )  # fmt: skip
 
 
@@ -185,6 +185,11 @@ DECLINED = {"code": "card_declined", "waits_for": "customer"}
         (order("error", step("failed")), "We’re looking into it"),
         (order("error", step("failed"), goal="compensate"), "We’re looking into it"),
         (order("processing", step("compensating", 2), goal="compensate"), "Being cancelled"),
+        (order("pending", step(), step("not_started", 0), goal="compensate"), "Being cancelled"),
+        (
+            order("pending", step("compensated"), step(name="send-confirmation"), goal="compensate"),
+            "Cancelled",
+        ),
         (order("compensated", step("compensated"), goal="compensate"), "Cancelled"),
     ],
 )

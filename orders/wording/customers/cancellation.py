@@ -6,8 +6,8 @@ from datetime import datetime
 from babel import Locale
 from django.utils.translation import gettext_lazy as _
 
-from orders.business.editing import customer_words, lasting_steps, later_steps
-from orders.business.words import CANCELLED, Words
+from orders.business.editing import customer_words, later_steps
+from orders.business.words import CANCELLED, StageWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
@@ -20,6 +20,7 @@ from orders.wording.customers.charges import (
     steps_to_return,
     steps_with_money,
 )
+from orders.wording.customers.reversals import is_reversible, lacks_only_notice
 from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import has_failed_call, is_held
 from orders.wording.customers.stages import (
@@ -37,6 +38,8 @@ CANCELLED_BY_CUSTOMER: Words = _("You cancelled it")
 CANCELLED_BY_US: Words = _("Cancelled by us")
 AFTER_REVERSAL: Words = _("{stage}: reversed")
 UNTIL_REVERSAL: Words = _("{stage}: being reversed")
+AFTER_REVERSAL_PERHAPS: Words = _("{stage}: reversed if it was done")
+UNTIL_REVERSAL_PERHAPS: Words = _("{stage}: being reversed if it was done")
 FAILED_REVERSALS = (EventKind.COMPENSATION_FAILED, EventKind.COMPENSATION_TIMED_OUT)
 
 
@@ -87,7 +90,7 @@ def _forward_stages(group: Group, order: CustomerOrder, occurrences: Occurrences
 
 
 def _forward_stage(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage:
-    reversible = [step for step in group.steps if _is_reversible(step, order)]
+    reversible = [step for step in group.steps if is_reversible(step, order)]
     is_reversed = bool(reversible) and all(step.state == StepStatus.COMPENSATED for step in reversible)
     times = [at for step in group.steps if (at := done_at(step, occurrences))]
     return Stage(
@@ -100,16 +103,28 @@ def _forward_stage(group: Group, order: CustomerOrder, occurrences: Occurrences)
 def _reversal(group: Group, order: CustomerOrder, occurrences: Occurrences) -> Stage | None:
     """What is reversed of a stage; None if nothing is, or only money, of which another stage tells."""
     money = {step.name for step in steps_with_money(order)} if order.total else set()
-    steps = [step for step in group.steps if step.name not in money and _is_reversible(step, order)]
+    steps = [step for step in group.steps if step.name not in money and is_reversible(step, order)]
     if not steps:
         return None
-    words = group.words
-    noun = say(words.ahead or words.title, order)  # "Payment: reversed" rather than "Paid: reversed"
-    if all(step.state == StepStatus.COMPENSATED for step in steps):
-        title = say(words.after_reversal, order) or say(AFTER_REVERSAL, order, stage=noun)
+    is_over = all(step.state == StepStatus.COMPENSATED for step in steps)
+    own, general = _words_of_reversal(group.words, steps, is_over=is_over)
+    noun = say(group.words.ahead or group.words.title, order)  # "Payment: reversed", not "Paid: reversed"
+    title = say(own, order) or say(general, order, stage=noun)
+    if is_over:
         return Stage(title=title, state="done", at=_last_time(steps, occurrences))
-    title = say(words.until_reversal, order) or say(UNTIL_REVERSAL, order, stage=noun)
     return _open_stage(title, steps, order, occurrences)
+
+
+def _words_of_reversal(
+    words: StageWords, steps: Sequence[CustomerStep], *, is_over: bool
+) -> tuple[Words | None, Words]:
+    """A stage's own words for what is reversed of it, and the general ones. While nobody knows whether any of it was
+    done, they do not say that there was something."""
+    if any(step.outcome == Outcome.DONE for step in steps):
+        return (words.after_reversal, AFTER_REVERSAL) if is_over else (words.until_reversal, UNTIL_REVERSAL)
+    if is_over:
+        return words.after_reversal_perhaps, AFTER_REVERSAL_PERHAPS
+    return words.until_reversal_perhaps, UNTIL_REVERSAL_PERHAPS
 
 
 def _money_stage(order: CustomerOrder, occurrences: Occurrences, *, locale: Locale) -> Stage | None:
@@ -156,7 +171,7 @@ def _comes_later(step: CustomerStep, order: CustomerOrder) -> bool:
         declared_name(other.name) in later
         and other.outcome in MAY_HAVE_BEGUN
         and other.state != StepStatus.COMPENSATED
-        and _is_reversible(other, order)
+        and is_reversible(other, order)
         for other in order.steps
     )
 
@@ -177,21 +192,13 @@ def _last_stage(order: CustomerOrder, occurrences: Occurrences, *, is_next: bool
         were_told = all(step.state == StepStatus.COMPENSATED for step in tellers)
         words = own.cancelled if were_told and (tellers or not own.afterwards) else CANCELLED
         return Stage(title=say(words, order), state="done", at=end.at if end else None)
-    title = say(own.cancelling, order)
+    title = say(own.telling if lacks_only_notice(order) else own.cancelling, order)
     if not is_next:
         return Stage(title=title, state="later")
     if held := next((step for step in order.steps if is_held(step)), None):
         return Stage(title=title, state="wait", note=waiting_note(held, order))
     is_begun = any(step.is_backward for step in order.steps)
     return Stage(title=title, state="stop" if order.state == ProcessState.ERROR and not is_begun else "now")
-
-
-def _is_reversible(step: CustomerStep, order: CustomerOrder) -> bool:
-    """Whether what a step does can be reversed. Of a step with items, theirs is."""
-    has_items = any(other.name.startswith(f"{step.name}:") for other in order.steps)
-    return not has_items and declared_name(step.name) not in lasting_steps(
-        order.workflow, order.workflow_version
-    )
 
 
 def _last_time(steps: Sequence[CustomerStep], occurrences: Occurrences) -> datetime | None:

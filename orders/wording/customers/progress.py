@@ -26,7 +26,7 @@ from orders.business.words import (
 )
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
-from orders.selectors.refusals import NO_NAMES, declined_step
+from orders.selectors.refusals import NO_NAMES
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor, WaitKind
 from orders.wording.customers.cancellation import cancellation_stages
@@ -40,6 +40,7 @@ from orders.wording.customers.refusals import (
 from orders.wording.customers.saying import say, say_amount
 from orders.wording.customers.situations import (
     TONES,
+    declined_until,
     is_held,
     may_cancel,
     retried_steps,
@@ -58,6 +59,7 @@ QUIET_WHEN_LATE = ENDED | {
     Situation.STOPPED,
     Situation.FULFILLED,
     Situation.CANCEL_STUCK,
+    Situation.REVERSED,
 }
 LATE: Words = gettext_lazy(
     "This is taking longer than we promised, and we’re sorry. Your order is safe and we’re still working on it."
@@ -122,7 +124,6 @@ def progress(
         sentences.append(str(CANCELLING_IS_LATE if situation is Situation.CANCELLING else LATE))
     elif usual and is_usual:
         sentences.append(str(USUAL).format(usual=spoken_duration(usual, locale=locale)))
-    declined = declined_step(order) if situation is Situation.DECLINED else None
     cancels = order.goal == Goal.COMPENSATE
     stages = (
         cancellation_stages(order, occurrences, locale=locale)
@@ -140,7 +141,7 @@ def progress(
         is_late=is_late,
         has_ended=situation in ENDED,
         may_cancel=may_cancel(order),
-        declined_until=declined.not_before if declined else None,
+        declined_until=declined_until(order, situation),
         is_in_error=order.state == ProcessState.ERROR,
         changes_at=min((at for at in turns if at is not None and at >= now), default=None),
     )
@@ -196,9 +197,11 @@ def _sentences(
             before, sentence = refusal_sentences(order, occurrences, sentence, names=names), None
             if charge_of(order) is not Charge.NOTHING:  # of which the words for the refusal tell
                 after = present_charge(order, locale=locale)
-        case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.CANCELLED:
-            is_over = situation is Situation.CANCELLED
+        case Situation.CANCELLING | Situation.CANCEL_STUCK | Situation.REVERSED | Situation.CANCELLED:
+            is_over = situation in (Situation.REVERSED, Situation.CANCELLED)
             before = cancellation_sentences(tracked, locale=locale, is_over=is_over)
+            if situation is Situation.REVERSED and order.state == ProcessState.ERROR:
+                sentence = words_for(Situation.CANCEL_STUCK, order).sentence
     return [words for words in (*before, say(sentence, order), after) if words]
 
 

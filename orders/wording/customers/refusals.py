@@ -60,7 +60,11 @@ def refusal_sentences(
     step = declined_step(order)
     if step is None:
         return [say(sentence, order)] if sentence else []
-    return [*explained(order, step, names), *declined_sentences(order, occurrences, sentence, step)]
+    is_said_above = words_of_refusal(order, step).nothing_left_headline is not None and has_nothing_left(
+        order
+    )
+    before = [] if is_said_above else explained(order, step, names)
+    return [*before, *declined_sentences(order, occurrences, sentence, step)]
 
 
 def declined_sentences(

@@ -1,16 +1,18 @@
 """The situation of an order, as its customer sees it: how it is shown, and what she can do."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from orders.business.editing import customer_words, is_point_of_no_return
-from orders.business.words import GENERAL_SITUATIONS, Situation, SituationWords, Words
+from orders.business.words import GENERAL_SITUATIONS, CustomerWords, Situation, SituationWords, Words
 from orders.engine.branches import declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.refusals import declined_step
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus, WaitingFor
 from orders.wording.customers.refusals import with_refusal
+from orders.wording.customers.reversals import lacks_only_notice
 from orders.wording.customers.saying import say
 
 TONES: Mapping[Situation, str] = {
@@ -25,6 +27,7 @@ TONES: Mapping[Situation, str] = {
     Situation.COMPLETE: "good",
     Situation.CANCELLING: "busy",
     Situation.CANCEL_STUCK: "warn",
+    Situation.REVERSED: "idle",
     Situation.CANCELLED: "idle",
 }
 CHANGES = (EventKind.PAID_AGAIN, EventKind.CORRECTED, EventKind.STEP_RENEWED)
@@ -60,7 +63,7 @@ def words_for(situation: Situation, order: CustomerOrder) -> SituationWords:
     was done, in general ones."""
     own = customer_words(order.workflow)
     claims_too_much = situation is Situation.COMPLETE and not _are_done(order, own.claims)
-    special = SituationWords() if claims_too_much else own.situations.get(situation, SituationWords())
+    special = SituationWords() if claims_too_much else _own_words(own, situation)
     general = GENERAL_SITUATIONS[situation]
     has_own_status = special.in_list is None and special.status is not None
     return SituationWords(
@@ -70,6 +73,16 @@ def words_for(situation: Situation, order: CustomerOrder) -> SituationWords:
         sentence=_first(special.sentence, general.sentence),
         icon=general.icon if special.icon is None else special.icon,
     )
+
+
+def _own_words(own: CustomerWords, situation: Situation) -> SituationWords:
+    """A kind's own words for a situation. An order of which all is reversed is called what a cancelled one is."""
+    special = own.situations.get(situation, SituationWords())
+    if situation is not Situation.REVERSED:
+        return special
+    cancelled = own.situations.get(Situation.CANCELLED, SituationWords())
+    named = {name: text for name, text in vars(special).items() if text is not None}
+    return replace(cancelled, **{"sentence": None, **named})
 
 
 def _first(own: Words | None, general: Words | None) -> Words | None:
@@ -82,6 +95,8 @@ def situation_of(order: CustomerOrder, occurrences: Occurrences) -> Situation:
     if order.goal == Goal.COMPENSATE:
         if order.state == ProcessState.COMPENSATED:
             return Situation.CANCELLED
+        if lacks_only_notice(order):
+            return Situation.REVERSED
         return Situation.CANCEL_STUCK if in_error else Situation.CANCELLING
     if order.state == ProcessState.PROCESSED:
         return Situation.COMPLETE
@@ -176,6 +191,12 @@ def has_failed_call(step: CustomerStep, occurrences: Occurrences) -> bool:
 def is_under_way(step: CustomerStep) -> bool:
     """Whether a step is being done, as far as is known."""
     return step.state == StepStatus.RUNNING and not step.awaits and not is_held(step)
+
+
+def declined_until(order: CustomerOrder, situation: Situation) -> datetime | None:
+    """Until when its customer may change what was declined; None if nothing waits for that."""
+    step = declined_step(order) if situation is Situation.DECLINED else None
+    return step.not_before if step else None
 
 
 def may_cancel(order: CustomerOrder) -> bool:

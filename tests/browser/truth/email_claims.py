@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tests.browser.truth.facts import Holds, Known
-from tests.browser.truth.page_claims import may_arrive, sent
+from tests.browser.truth.page_claims import cancelled, may_arrive, sent, short, uncharged
 
 
 def _is_first_word(k: Known) -> bool:
@@ -18,7 +18,7 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     "Your order is confirmed.": lambda k: k.happened("step_completed"),
     "Thank you for your order. It’s with the carrier.": sent,
     "Thank you for your order.": lambda k: not k.is_cancelled,
-    "Your order was cancelled.": lambda k: k.charged == 0 and k.held == 0 and k.left("create") <= 0,
+    "Your order was cancelled.": cancelled,
     "The carrier already had your parcel, so we’ve cancelled the shipment.": (
         lambda k: k.count("create") > 0 and k.left("create") <= 0
     ),
@@ -30,6 +30,9 @@ EMAIL_CLAIMS: Mapping[str, Holds] = {
     "Receipt": lambda k: k.count("capture") > 0,
     "Download the PDF": lambda k: k.count("capture") > 0,
     "Your order is taking longer than we promised": lambda k: k.is_late and not k.happened("processed"),
+    "If you do nothing, we’ll cancel it for you on {moment}.": (
+        lambda k: k.waits_for_customer and short(k) and uncharged(k)
+    ),
     "We’ll wait for you until {moment}. After that we’ll cancel the order.": lambda k: k.waits_for_customer,
 }
 

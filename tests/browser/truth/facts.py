@@ -117,6 +117,14 @@ class Known:
         """Whether there is such an event of the order, or of the step if one is named."""
         return any(event.kind == kind and step in ("", event.step) for event in self._events())
 
+    def is_known_done(self, step: str) -> bool:
+        """Whether a step was done, and is not asked anew since."""
+        done = [
+            e.at for e in self._events() if e.step == step and e.kind in ("step_completed", "settled_done")
+        ]
+        renewed = [e.at for e in self._events() if e.step == step and e.kind == "step_renewed"]
+        return max(done, default=0.0) > max(renewed, default=0.0)
+
     def failed(self, *services: str) -> bool:
         """Whether one of these remote services has had a fault since the order was placed."""
         spans = [span for span in self.story.faults if span.service in services and span.since <= self.at]

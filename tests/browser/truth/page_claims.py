@@ -6,8 +6,10 @@ A line is a sentence as it stands in the source, with its named values. Of the s
 from collections.abc import Mapping
 
 from tests.browser.truth.facts import Holds, Known
+from tests.browser.truth.money_claims import MONEY
 
 ON_ITS_WAY = "Your order is on its way"
+WAS_CANCELLED = "Your order was cancelled"
 ALL = ("warehouse", "payments", "carrier", "mail")
 
 
@@ -19,10 +21,6 @@ def uncharged(k: Known) -> bool:
     return k.charged == 0
 
 
-def untouched(k: Known) -> bool:
-    return k.charged == 0 and k.held == 0
-
-
 def sent(k: Known) -> bool:
     return k.left("create") > 0
 
@@ -32,7 +30,9 @@ def paid_and_sent(k: Known) -> bool:
 
 
 def cancelled(k: Known) -> bool:
-    return k.happened("compensated") and k.charged == 0 and k.held == 0 and k.left("create") <= 0
+    """Whether nothing of a cancelled order is left, whether or not its customer has been told so."""
+    is_left = any(k.left(name) > 0 for name in ("reserve", "create"))
+    return k.is_cancelled and k.charged == 0 and k.held == 0 and not is_left
 
 
 def declined(k: Known) -> bool:
@@ -128,7 +128,9 @@ PROGRESS: Mapping[str, Holds] = {
     "with what you ordered now. You won’t be charged twice, and there’s nothing you need to do.": (
         lambda k: k.happened("corrected") and uncharged(k) and nothing_to_do(k)
     ),
-    "We’re finishing the last details. There’s nothing you need to do.": paid_and_sent,
+    "We’re finishing the last details. There’s nothing you need to do.": (
+        lambda k: paid_and_sent(k) or (cancelled(k) and not k.happened("compensated"))
+    ),
     "Only our confirmation email is still to come.": (
         lambda k: (
             paid_and_sent(k) and (not k.got(ON_ITS_WAY) or not k.happened("call_failed", "send-confirmation"))
@@ -150,6 +152,13 @@ PROGRESS: Mapping[str, Holds] = {
     "This is taking longer than it should, and we’re sorry. We’re still cancelling your order, and nothing gets "
     "lost.": lambda k: k.is_late and k.is_cancelled,
     "We’re reversing what was done so far. There’s nothing you need to do.": lambda k: k.is_cancelled,
+    "Only our email about it is still to come.": (
+        lambda k: (
+            cancelled(k)
+            and not k.happened("compensated")
+            and (not k.got(WAS_CANCELLED) or not k.happened("call_failed", "send-confirmation"))
+        )
+    ),
     "We’ve alerted our team, and they’ll let you know. There’s nothing you need to do.": (
         lambda k: k.alerted and nothing_to_do(k)
     ),
@@ -228,6 +237,9 @@ REFUSALS: Mapping[str, Holds] = {
     "Your time for this runs out on %(until)s. After that, the order is cancelled and nothing is charged.": (
         lambda k: k.waits_for_customer and uncharged(k)
     ),
+    "If you do nothing, we’ll cancel it for you on %(until)s.": (
+        lambda k: k.waits_for_customer and short(k) and uncharged(k)
+    ),
     "Your time to pay runs out on %(until)s. After that, the order is cancelled and nothing is charged.": (
         lambda k: k.waits_for_customer and uncharged(k)
     ),
@@ -243,55 +255,6 @@ def is_short(k: Known, number: int) -> bool:
     title = poster(k)
     return k.stock(title) == number and k.story.lines[title] == int(k.values["ordered"]) > number
 
-
-def held_amount(k: Known) -> bool:
-    """That it is reserved, or that nobody has told us yet that it was released."""
-    is_open = not k.happened("step_compensated", "authorise-payment")
-    return k.charged == 0 and (k.held == k.amount or (is_open and k.total("authorise") >= k.amount))
-
-
-def perhaps_held(k: Known) -> bool:
-    return k.charged == 0 and k.held in (0, k.amount)
-
-
-def refunded(k: Known) -> bool:
-    return k.charged == 0 and k.total("refund") == k.amount
-
-
-def refunded_if_taken(k: Known) -> bool:
-    return k.charged == 0 and k.total("refund") in (0, k.amount)
-
-
-def released(k: Known) -> bool:
-    return not k.count("capture") and k.held == 0 and k.total("void") >= k.amount
-
-
-MONEY: Mapping[str, Holds] = {
-    "No money was charged or reserved.": lambda k: k.is_untouched,
-    "Nothing was charged.": lambda k: not k.count("capture"),
-    "Nothing was charged. If {amount} was reserved on your card, it will be released.": perhaps_held,
-    "Nothing was charged. If {amount} was reserved, it will be released.": perhaps_held,
-    "Nothing was charged. If {amount} was reserved on your card, it has been released.": untouched,
-    "Nothing was charged. If {amount} was reserved, it has been released.": untouched,
-    "{amount} may be reserved on your card. If the order is cancelled, it will be released.": perhaps_held,
-    "{amount} may be reserved. If the order is cancelled, it will be released.": perhaps_held,
-    "Nothing was charged, and the {amount} reserved on your card will be released.": held_amount,
-    "Nothing was charged, and the {amount} that we reserved will be released.": held_amount,
-    "Nothing was charged, and the {amount} reserved on your card has been released.": released,
-    "Nothing was charged, and the {amount} that we reserved has been released.": released,
-    "{amount} is reserved on your card, and will be released if the order is cancelled.": held_amount,
-    "{amount} is reserved, and will be released if the order is cancelled.": held_amount,
-    "We’ll refund {amount}.": lambda k: k.charged == k.amount,
-    "We’ve refunded {amount}. Your bank may take up to 10 days to show it.": refunded,
-    "{amount} has been charged. If the order is cancelled, we’ll refund it.": lambda k: k.charged == k.amount,
-    "We don’t know yet whether {amount} was taken.": lambda k: k.charged in (0, k.amount),
-    "We don’t know yet whether {amount} was taken. If it was, we’ll refund all of it.": (
-        lambda k: k.charged in (0, k.amount)
-    ),
-    "If {amount} was taken, we’ve refunded all of it. Your bank may take up to 10 days to show it.": (
-        refunded_if_taken
-    ),
-}
 
 DELIVERY: Mapping[str, Holds] = {
     "Should arrive %(days)s": may_arrive,

@@ -7,6 +7,7 @@ under way the page claims nothing.
 from collections.abc import Mapping
 
 from tests.browser.truth.facts import Holds, Known
+from tests.browser.truth.page_claims import cancelled
 
 NOT_BEGUN = frozenset({"later", "skipped"})
 
@@ -36,6 +37,28 @@ def _over(holds: Holds) -> Holds:
     return lambda k: k.state != "done" or holds(k)
 
 
+def _reversed(operation: str) -> Holds:
+    """That there was an effect, and that nothing of it is left."""
+    return lambda k: k.state == "done" and k.is_cancelled and k.count(operation) > 0 >= k.left(operation)
+
+
+def _reversing(operation: str) -> Holds:
+    """That there was an effect, and that it is being reversed."""
+    return lambda k: k.state != "done" and k.is_cancelled and k.count(operation) > 0
+
+
+def _reversed_perhaps(operation: str, step: str) -> Holds:
+    """That nothing is left of an effect, of which nobody knows whether there was one."""
+    return lambda k: (
+        k.state == "done" and k.is_cancelled and k.left(operation) <= 0 and not k.is_known_done(step)
+    )
+
+
+def _reversing_perhaps(step: str) -> Holds:
+    """That nobody knows whether there was an effect, and that it is made sure that there is none."""
+    return lambda k: k.state != "done" and k.is_cancelled and not k.is_known_done(step)
+
+
 def _confirmed(k: Known) -> bool:
     return k.got("Your order is on its way")
 
@@ -56,10 +79,14 @@ STAGE_CLAIMS: Mapping[str, Holds] = {
     "Confirmation by email": lambda k: k.state not in NOT_BEGUN or not _confirmed(k),
     "You cancelled it": lambda k: k.is_cancelled,
     "Cancelled by us": lambda k: k.is_cancelled,
-    "Stock released": _over(lambda k: k.left("reserve") <= 0),
-    "Releasing the stock": lambda k: k.is_cancelled,
-    "Shipment cancelled": _over(lambda k: k.left("create") <= 0),
-    "Cancelling the shipment": lambda k: k.is_cancelled,
+    "Stock released": _reversed("reserve"),
+    "Releasing the stock": _reversing("reserve"),
+    "No stock is reserved": _reversed_perhaps("reserve", "reserve-stock"),
+    "Making sure that no stock is reserved": _reversing_perhaps("reserve-stock"),
+    "Shipment cancelled": _reversed("create"),
+    "Cancelling the shipment": _reversing("create"),
+    "Nothing will be sent": _reversed_perhaps("create", "create-shipment"),
+    "Making sure that nothing is sent": _reversing_perhaps("create-shipment"),
     "No money charged or reserved": _over(lambda k: k.is_untouched),
     "Nothing charged": _over(lambda k: not k.count("capture")),
     "Nothing charged or left reserved": _over(lambda k: not k.count("capture") and k.held == 0),
@@ -74,8 +101,12 @@ STAGE_CLAIMS: Mapping[str, Holds] = {
     "Refund of {amount}, if it was taken": lambda k: k.total("capture") in (0, k.amount),
     "{stage}: reversed": lambda k: k.is_cancelled,
     "{stage}: being reversed": lambda k: k.is_cancelled,
+    "{stage}: reversed if it was done": lambda k: k.is_cancelled,
+    "{stage}: being reversed if it was done": lambda k: k.is_cancelled,
     "Cancelling everything": lambda k: k.is_cancelled,
     "Cancelling everything and confirming it by email": lambda k: k.is_cancelled,
+    "Confirming the cancellation": lambda k: k.state != "done" and cancelled(k),
+    "Confirming the cancellation by email": lambda k: k.state != "done" and cancelled(k),
     "Everything is cancelled": _over(lambda k: k.happened("compensated")),
     "Everything cancelled and confirmed by email": _over(
         lambda k: k.happened("compensated") and k.got("Your order was cancelled")
