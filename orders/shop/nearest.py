@@ -51,10 +51,14 @@ def _correct(poster_filter: PosterFilter) -> str:
     unknown_words = [word for word in words if not catalogue.count(replace(poster_filter, text=word))]
     if not 1 <= len(unknown_words) <= MOST_UNKNOWN:
         return ""
-    vocabulary = _vocabulary()
+    labels, vocabulary = _labels(poster_filter), _vocabulary()
     is_alone = len(words) == 1
     meant = {
-        word: vocabulary.nearest(word, is_foreign=is_foreign, is_alone=is_alone) for word in unknown_words
+        word: [
+            *labels.nearest(word, is_alone=is_alone),
+            *vocabulary.nearest(word, is_foreign=is_foreign, is_alone=is_alone),
+        ]
+        for word in unknown_words
     }
     choices = product(*(enumerate(meant.get(word, [word])) for word in words))
     for choice in sorted(choices, key=lambda choice: sum(rank for rank, _ in choice))[:MOST_TRIES]:
@@ -63,6 +67,12 @@ def _correct(poster_filter: PosterFilter) -> str:
         if len({*chosen_words}) == len({*words}) and catalogue.count(replace(poster_filter, text=text)):
             return unicodedata.normalize("NFC", text)
     return ""
+
+
+def _labels(poster_filter: PosterFilter) -> Vocabulary:
+    """The moods that can be searched for, and the names of moods and families in the reader's language."""
+    words = {*search.MOODS, *(word for its_words in poster_filter.names.values() for word in its_words)}
+    return spelling.vocabulary_of(dict.fromkeys(words, 1), names=words)
 
 
 def _vocabulary() -> Vocabulary:

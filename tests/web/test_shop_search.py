@@ -178,6 +178,13 @@ def test_a_misspelt_word_leads_to_the_nearest_and_shows_its_posters(client: Clie
     assert 'Did you mean <a href="/?q=bauhaus">bauhaus</a>?' in page(client, "q=hause")
     assert 'Did you mean <a href="/?q=tidal%20lines">tidal lines</a>?' in page(client, "q=tidal+lnies")
     assert 'Did you mean <a href="/?q=maren">maren</a>?' in page(client, "q=Marne")
+    for typed, meant in (("peacful", "peaceful"), ("dreemy", "dreamy"), ("playfull", "playful")):
+        assert f'Did you mean <a href="/?q={meant}">{meant}</a>?' in page(client, f"q={typed}")
+
+
+def test_a_misspelt_word_shows_no_families_in_which_nothing_is(client: Client) -> None:
+    assert 'aria-label="Families"' not in page(client, "q=bahuaus")
+    assert 'aria-label="Families"' in page(client, "q=bauhaus&min=900")
 
 
 @pytest.mark.parametrize(
