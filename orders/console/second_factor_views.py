@@ -35,8 +35,8 @@ class SignIn(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Has the page say that a form was not taken, if one led here."""
-        given = self.request.POST if self.request.method == "POST" else self.request.GET
-        return super().get_context_data(**kwargs, not_taken=NOT_TAKEN in given)
+        fields = self.request.POST if self.request.method == "POST" else self.request.GET
+        return super().get_context_data(**kwargs, not_taken=NOT_TAKEN in fields)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Signs in. That a form was not taken is said where it can be sent again: after the second factor."""

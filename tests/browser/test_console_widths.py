@@ -123,8 +123,8 @@ def test_no_list_is_cut_off_on_a_laptop_and_no_page_is_wider_than_its_window(lis
 
 def test_the_version_of_a_token_can_be_read_where_it_is_chosen(lists: Page) -> None:
     lists.goto("/console/tokens/")
-    chosen = lists.get_by_label("Version that answers").first
+    version = lists.get_by_label("Version that answers").first
     for width in (*TABLETS, LAPTOP, 1440):
         lists.set_viewport_size({"width": width, "height": 900})
-        box = chosen.bounding_box()
+        box = version.bounding_box()
         assert box is not None and box["width"] >= 136, width

@@ -71,8 +71,8 @@ def test_the_progress_over_rest_and_the_lists_say_the_same(ada: APIClient) -> No
     assert tracked and listed_status(tracked.order).word == "Cancelled"
     account = Client()
     account.force_login(ada.user)
-    listed = words(account.get("/account/orders/").content.decode())
-    assert "Cancelled" in listed and "Being cancelled" not in listed
+    account_list = words(account.get("/account/orders/").content.decode())
+    assert "Cancelled" in account_list and "Being cancelled" not in account_list
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,13 @@ def test_the_form_and_its_question_say_the_deadline_as_the_page_does(
     load_catalogue()
     load_delivery()
     order = case()
-    (said,) = DEADLINE.findall(page(client, order))
+    (deadline,) = DEADLINE.findall(page(client, order))
     form = page(client, order, f"correct/{field}/")
     refused = send(client, order, field)
     question = send(client, order, field, **values)
     assert refused.status_code == 422 and "Leave it as it is" in words(question)
     for text in (form, words(refused), words(question)):
-        assert DEADLINE.findall(text) == [said], text
+        assert DEADLINE.findall(text) == [deadline], text
 
 
 def test_the_form_says_no_deadline_where_there_is_none(client: Client) -> None:

@@ -59,9 +59,9 @@ def test_it_is_said_after_the_second_factor_where_the_button_is() -> None:
     at = f"/console/orders/{order.pk}/"
     client, led = sent_from(f"http://testserver{at}", f"{at}pause/")
     device = with_device(User.objects.get(username="olga"))
-    asked = sign_in(client, led)
-    assert asked.request["PATH_INFO"] == FACTOR and AFTER not in text_of(asked)
-    answer = give(client, code_of(device), next=parse_qs(asked.request["QUERY_STRING"])["next"][0])
+    factor_page = sign_in(client, led)
+    assert factor_page.request["PATH_INFO"] == FACTOR and AFTER not in text_of(factor_page)
+    answer = give(client, code_of(device), next=parse_qs(factor_page.request["QUERY_STRING"])["next"][0])
     assert answer["Location"] == at
     assert AFTER in text_of(client.get(at))
 
