@@ -81,6 +81,7 @@ class Customer:
 
     def send_to(self, country: str, postal_code: str) -> None:
         """Gives an address in another country, to which delivery costs something else, and agrees to the new total."""
+        self._keep_version()
         self.page.get_by_role("link", name="Give another address").click()
         self.page.get_by_label("Country").select_option(country)
         self.page.locator("[name=postal_code]").fill(postal_code)
@@ -90,11 +91,16 @@ class Customer:
 
     def order_fewer(self, quantity: int) -> None:
         """Orders so many of the poster instead, and agrees to the new total."""
+        self._keep_version()
         self.page.get_by_role("link", name="Change what you ordered").click()
         self.page.get_by_label(POSTER).fill(str(quantity))
         self.page.get_by_role("button", name="Continue").click()
         self.page.get_by_role("button", name="Change it to").click()
         self.page.wait_for_url(ORDER_PAGE)
+
+    def _keep_version(self) -> None:
+        versions = [*self.story.versions, self.shop.data(self.order)]
+        self.story = replace(self.story, versions=versions, changes=[*self.story.changes, time.time()])
 
     def wait(self, question: Callable[[], object], what: str, seconds: float = 90.0) -> None:
         """Looks at the page until something has come about."""
@@ -170,6 +176,7 @@ class Customer:
     def check(self) -> frozenset[str]:
         """Fails for each sentence that this customer read and that was not true; returns those that were."""
         self.wait(lambda: self.shop.is_told(self.order), "the emails")
+        self.recorder.look_at(self.page)
         story, emails = self.shop.story(self.order, self.story)
         judgement = judge(story, [*self.recorder.moments, *emails])
         assert not judgement.complaints, "\n".join(["", *judgement.complaints])
