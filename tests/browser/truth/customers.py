@@ -102,6 +102,11 @@ class Customer:
         versions = [*self.story.versions, self.shop.data(self.order)]
         self.story = replace(self.story, versions=versions, changes=[*self.story.changes, time.time()])
 
+    def be_refunded(self, reason: str) -> None:
+        """Has an operator cancel and refund the order."""
+        done = self.shop.shop.system.manage("compensate", str(self.order), "--reason", reason)
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def wait(self, question: Callable[[], object], what: str, seconds: float = 90.0) -> None:
         """Looks at the page until something has come about."""
         ends = time.monotonic() + seconds
@@ -134,9 +139,9 @@ class Customer:
 
         self.wait(has_come, f"the email {words!r}", seconds)
 
-    def wait_for_headline(self, words: str) -> None:
+    def wait_for_headline(self, words: str, seconds: float = 90.0) -> None:
         """Waits until the page says this, by itself."""
-        self.wait(lambda: words in self.headline(), f"the headline {words!r}")
+        self.wait(lambda: words in self.headline(), f"the headline {words!r}", seconds)
 
     def headline(self) -> str:
         """The page's headline; empty while it is on another page."""
