@@ -6,6 +6,7 @@
     *_claims   for each sentence that a customer may read, when it is true
     ordered    the lines of an order and the rows of its sum, from its data
     oracle     finds the sentence in the tables, and asks whether it held
+    mailboxes  which emails must have arrived by the end
     shop       the running shop with short time limits, and when which fault was set
     customers  what customers do while there is a fault
     walks      for each fault, which orders meet it

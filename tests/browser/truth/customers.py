@@ -13,6 +13,7 @@ from orders.access.guest_links import read_token
 from tests.browser.buying import ADDRESS, choose_country
 from tests.browser.complaints import quiet_context
 from tests.browser.truth.facts import Story
+from tests.browser.truth.mailboxes import missing_emails, repeated_emails
 from tests.browser.truth.moments import Recorder
 from tests.browser.truth.oracle import judge
 from tests.browser.truth.shop import HurriedShop, is_about
@@ -179,12 +180,15 @@ class Customer:
         return {event.step for event in self.shop.events(self.order) if event.kind in kinds}
 
     def check(self) -> frozenset[str]:
-        """Fails for each sentence that this customer read and that was not true; returns those that were."""
+        """Fails for each sentence that this customer read and that was not true, and for each email that is missing or
+        has come twice; returns the sentences that were true."""
         self.wait(lambda: self.shop.is_told(self.order), "the emails")
         self.recorder.look_at(self.page)
         story, emails = self.shop.story(self.order, self.story)
         judgement = judge(story, [*self.recorder.moments, *emails])
-        assert not judgement.complaints, "\n".join(["", *judgement.complaints])
+        unsent = missing_emails(story, self.recorder.moments)
+        complaints = [*judgement.complaints, *unsent, *repeated_emails(story)]
+        assert not complaints, "\n".join(["", *complaints])
         return judgement.sentences
 
 
