@@ -13,6 +13,7 @@ from orders.access.guest_links import read_token
 from tests.browser.buying import ADDRESS, choose_country
 from tests.browser.complaints import quiet_context
 from tests.browser.truth.facts import Story
+from tests.browser.truth.mailboxes import missing_emails, repeated_emails
 from tests.browser.truth.moments import Recorder
 from tests.browser.truth.oracle import judge
 from tests.browser.truth.shop import HurriedShop, is_about
@@ -81,6 +82,7 @@ class Customer:
 
     def send_to(self, country: str, postal_code: str) -> None:
         """Gives an address in another country, to which delivery costs something else, and agrees to the new total."""
+        self._keep_version()
         self.page.get_by_role("link", name="Give another address").click()
         self.page.get_by_label("Country").select_option(country)
         self.page.locator("[name=postal_code]").fill(postal_code)
@@ -90,11 +92,21 @@ class Customer:
 
     def order_fewer(self, quantity: int) -> None:
         """Orders so many of the poster instead, and agrees to the new total."""
+        self._keep_version()
         self.page.get_by_role("link", name="Change what you ordered").click()
         self.page.get_by_label(POSTER).fill(str(quantity))
         self.page.get_by_role("button", name="Continue").click()
         self.page.get_by_role("button", name="Change it to").click()
         self.page.wait_for_url(ORDER_PAGE)
+
+    def _keep_version(self) -> None:
+        versions = [*self.story.versions, self.shop.data(self.order)]
+        self.story = replace(self.story, versions=versions, changes=[*self.story.changes, time.time()])
+
+    def be_refunded(self, reason: str) -> None:
+        """Has an operator cancel and refund the order."""
+        done = self.shop.shop.system.manage("compensate", str(self.order), "--reason", reason)
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def wait(self, question: Callable[[], object], what: str, seconds: float = 90.0) -> None:
         """Looks at the page until something has come about."""
@@ -128,9 +140,9 @@ class Customer:
 
         self.wait(has_come, f"the email {words!r}", seconds)
 
-    def wait_for_headline(self, words: str) -> None:
+    def wait_for_headline(self, words: str, seconds: float = 90.0) -> None:
         """Waits until the page says this, by itself."""
-        self.wait(lambda: words in self.headline(), f"the headline {words!r}")
+        self.wait(lambda: words in self.headline(), f"the headline {words!r}", seconds)
 
     def headline(self) -> str:
         """The page's headline; empty while it is on another page."""
@@ -168,11 +180,15 @@ class Customer:
         return {event.step for event in self.shop.events(self.order) if event.kind in kinds}
 
     def check(self) -> frozenset[str]:
-        """Fails for each sentence that this customer read and that was not true; returns those that were."""
+        """Fails for each sentence that this customer read and that was not true, and for each email that is missing or
+        has come twice; returns the sentences that were true."""
         self.wait(lambda: self.shop.is_told(self.order), "the emails")
+        self.recorder.look_at(self.page)
         story, emails = self.shop.story(self.order, self.story)
         judgement = judge(story, [*self.recorder.moments, *emails])
-        assert not judgement.complaints, "\n".join(["", *judgement.complaints])
+        unsent = missing_emails(story, self.recorder.moments)
+        complaints = [*judgement.complaints, *unsent, *repeated_emails(story)]
+        assert not complaints, "\n".join(["", *complaints])
         return judgement.sentences
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 REVERSALS = {"release": "reserve", "void": "authorise", "refund": "capture", "cancel": "create"}
 ANSWERS = ("paid_again", "corrected", "compensation_requested")
@@ -10,6 +11,8 @@ SLOW_CARDS = frozenset({"card_slow", "card_hangs"})
 """The cards of banks that take longer than an attempt may."""
 LAG = 1.0
 """Seconds that an event may have before it can be read: it has the time at which its transaction began."""
+ROUNDING = 0.001
+"""Seconds. The browser's clock shows milliseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +49,8 @@ class Story:
     """All that happened to an order, once it is over. Times are in seconds since 1970.
 
     `emails` has the subjects that arrived. `cards` are the payment methods, by when they were given, `lines` how many
-    were ordered of each title at first.
+    were ordered of each title at first. `versions` are the order's data, and those that it had before it was corrected,
+    in the order of time; `changes` are when its customer began to correct it.
     """
 
     effects: Sequence[Effect] = ()
@@ -56,13 +60,23 @@ class Story:
     alerts: Sequence[float] = ()
     cards: Sequence[tuple[float, str]] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
-    country: str = ""
+    versions: Sequence[Mapping[str, Any]] = ()
+    changes: Sequence[float] = ()
     placed: float = 0.0
     promise: float = 0.0
 
     def recorded(self, effect: Effect) -> float:
         """When the order's history went on after an effect; the time of the effect if it never did."""
         return min([event.at for event in self.events if event.at >= effect.at], default=effect.at)
+
+    @property
+    def turns(self) -> Sequence[float]:
+        """The moments at which a page may have to say something else: after effects and events, after a decline that
+        every page must know of, and once it is late."""
+        begun = [self.placed, *(event.at for event in self.events if event.kind in ANSWERS)]
+        happened = [effect.at for effect in self.effects] + [event.at for event in self.events]
+        declined = [event.at + LAG + ROUNDING for event in self.events if event.kind == "step_declined"]
+        return sorted([*happened, *declined, *(at + self.promise + LAG + ROUNDING for at in begun)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +186,13 @@ class Known:
     def got(self, words: str) -> bool:
         """Whether an email has arrived whose subject has these words."""
         return any(words in subject for at, subject in self.story.emails if at <= self.at)
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The order's data. A correction has an event of each step that it changes."""
+        times = [event.at for event in self._events() if event.kind == "corrected"]
+        begun = [sum(change <= at for change in self.story.changes) for at in times]
+        return self.story.versions[max(begun, default=0)]
 
     @property
     def alerted(self) -> bool:

@@ -1,16 +1,21 @@
 """Records what the pages of orders say: each time that one of them arrives, and each time that it changes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Page
+
+CATCHES_UP = 6.0
+"""Seconds within which an open page shows what has happened to its order."""
+FINISHED_CATCHES_UP = 20.0
+"""The same of an order that has ended, at whose page the browser looks now and then."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """What stands in one place. `where` is status, headline, sentence, stage, total, tracking, toast, help, label or
-    mail; a stage has a `state`, and its `time` if it has one."""
+    """What stands in one place. `where` is status, headline, sentence, stage, total, lines, sums, toast, label or mail.
+    A stage has a `state`, and its `time` if it has one. `lines` are those of an order, `sums` the rows of its sum."""
 
     text: str
     where: str
@@ -21,17 +26,23 @@ class Words:
 @dataclass(frozen=True, kw_only=True)
 class Moment:
     """What a reader saw: a page between the moments when the server read the order (`since`) and when the browser had
-    the page (`until`), or an email that arrived then. `placed` is when the order was placed, as the page says it."""
+    the page (`until`), or an email that arrived then. `placed` is when the order was placed, as the page says it.
+
+    A page that follows its order stands there until `left`, and shows what happens within `catches_up` seconds; with 0
+    it never changes, as a form or an email.
+    """
 
     source: str
     since: float
     until: float
     words: Sequence[Words]
     placed: float | None = None
+    left: float = 0.0
+    catches_up: float = 0.0
 
 
 # Every text node in the main part and in the toasts, by the block that it stands in. What only shows the order's own
-# data is left out: its lines, its address, its number.
+# data is left out: its address, its number. Its lines and its sum are read apart.
 READER = """(() => {
   const BLOCKS = "p, h1, h2, li, dt, dd, button, a.button, label, legend, .status, .notice";
   const DATA = "script, style, noscript, svg, template, [hidden], .unseen, .line, address, code, .order__facts dd,"
@@ -48,6 +59,10 @@ READER = """(() => {
                && !node.matches(BLOCKS)) text += textOf(node);
     }
     return text;
+  }
+
+  function wordsOf(row, parts) {
+    return [...row.querySelectorAll(parts)].map((part) => clean(textOf(part))).join(": ");
   }
 
   function place(block) {
@@ -79,6 +94,11 @@ READER = """(() => {
     if (total && document.querySelector("#progress")) {
       found.push({text: clean(total.textContent), where: "total", state: "", time: null});
     }
+    const data = {lines: [".lines .line", ".line__title, .line__price"], sums: [".sum__rows > div", "dt, dd"]};
+    for (const [where, [rows, parts]] of Object.entries(data)) {
+      const texts = [...document.querySelectorAll(`.order ${rows}`)].map((row) => wordsOf(row, parts));
+      if (texts.length) found.push({text: texts.join("; "), where, state: "", time: null});
+    }
     return found;
   }
 
@@ -87,11 +107,14 @@ READER = """(() => {
     if (!document.querySelector("#main")) return;
     const since = part ? seconds(part.dataset.now) : performance.timeOrigin / 1000;
     if (last === String(since)) return;
+    const now = Date.now() / 1000;
+    const begun = last ? now : performance.timeOrigin / 1000;
     last = String(since);
     const facts = [...document.querySelectorAll(".order__facts dt")];
     const placed = facts.find((label) => label.textContent.trim() === "Placed");
     window.tellTruth({
-      path: location.pathname, since, until: Date.now() / 1000, words: words(),
+      path: location.pathname, since, until: now, begun, words: words(),
+      isFollowed: Boolean(part?.dataset.events), hasEnded: part?.dataset.ended !== undefined,
       placed: seconds(placed?.parentElement.querySelector("time")?.dateTime),
     });
   }
@@ -108,17 +131,29 @@ class Recorder:
     """The moments of the pages of one browser context."""
 
     moments: list[Moment] = field(default_factory=list)
+    _shows_last: bool = False
 
     def listen(self, context: BrowserContext) -> None:
         """Records every page of an order that this context shows from now on."""
         context.expose_binding("tellTruth", lambda source, message: self._add(message))
         context.add_init_script(READER)
 
+    def look_at(self, page: Page) -> None:
+        """Notes that what was recorded last of a page still stands there."""
+        self._leave(page.evaluate("Date.now() / 1000"))
+
     def _add(self, message: dict[str, Any]) -> None:
-        if "/o/" not in message["path"]:
+        self._leave(message["begun"])
+        self._shows_last = "/o/" in message["path"]
+        if not self._shows_last:
             return
         words = [Words(**each) for each in message["words"]]
         parts = {key: message[key] for key in ("since", "until", "placed")}
-        self.moments.append(
-            Moment(source=message["path"].partition("/o/")[2].partition("/")[2], words=words, **parts)
-        )
+        catches_up = (FINISHED_CATCHES_UP if message["hasEnded"] else CATCHES_UP) * message["isFollowed"]
+        source = message["path"].partition("/o/")[2].partition("/")[2]
+        self.moments.append(Moment(source=source, words=words, catches_up=catches_up, **parts))
+
+    def _leave(self, at: float) -> None:
+        """Notes until when the page that was recorded last stood there."""
+        if self._shows_last:
+            self.moments[-1] = replace(self.moments[-1], left=at)

@@ -2,20 +2,21 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
 from tests.browser.truth.email_claims import EMAIL_CLAIMS, MEANS_NOTHING
-from tests.browser.truth.facts import LAG, Holds, Known, Story
+from tests.browser.truth.facts import LAG, ROUNDING, Holds, Known, Story
 from tests.browser.truth.moments import Moment, Words
+from tests.browser.truth.ordered import are_lines, are_sums
 from tests.browser.truth.page_claims import PAGE_CLAIMS
 from tests.browser.truth.stage_claims import STAGE_CLAIMS
 
 EMAIL_PLACES = frozenset({"mail", "subject", "mail label"})
+DATA: Mapping[str, Holds] = {"lines": are_lines, "sums": are_sums}
+"""What shows the order's data, by the place where it stands."""
 NOTHING: Mapping[str, Holds] = dict.fromkeys(MEANS_NOTHING, lambda k: True)
-ROUNDING = 0.001
-"""Seconds. The browser's clock shows milliseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,8 @@ def judge(story: Story, moments: Sequence[Moment]) -> Judgement:
                 unknown = "is in no table" in complaint  # once is enough
                 when = "" if unknown else f" at +{moment.since - story.placed:.2f} s"
                 complaints.append(f"{moment.source or 'page'}{when}: {complaint}")
+            elif complaint := _outlived(story, moment, words):
+                complaints.append(f"{moment.source or 'page'}: {complaint}")
         complaints += _times_run_backwards(moment)
     complaints += _placed_anew(moments)
     return Judgement(sentences=frozenset(sentences), complaints=list(dict.fromkeys(complaints)))
@@ -70,10 +73,35 @@ def _instants(story: Story, moment: Moment) -> Iterator[float]:
     yield moment.until + ROUNDING
 
 
+def _outlived(story: Story, moment: Moment, words: Words) -> str:
+    """A complaint about what an open page still says though something happened meanwhile; or an empty text.
+
+    Whenever something has happened, the page has its time to catch up, and what it says must be true once within that.
+    """
+    match = find(words)
+    if match is None or not moment.catches_up:
+        return ""
+    _, holds, values = match
+    known = Known(story=story, at=0.0, where=words.where, state=words.state, values=values)
+    turns = [at for at in story.turns if moment.until < at <= moment.left]
+    for turn in turns:
+        ends = turn + moment.catches_up
+        instants = [*(at for at in turns if turn <= at < ends), ends]
+        if ends <= moment.left and not any(holds(replace(known, at=at)) for at in instants):
+            stood = f"from +{moment.until - story.placed:.2f} to +{moment.left - story.placed:.2f} s"
+            what = f"{words.where} {words.text!r}" + (f" ({words.state})" if words.state else "")
+            passed = f"passed over what happened at +{turn - story.placed:.2f} s"
+            then = _ledger(story, replace(moment, until=moment.left))
+            return f"out of date: {what} stood there {stood} and {passed}; {then}"
+    return ""
+
+
 def find(words: Words) -> tuple[str, Holds, Mapping[str, str]] | None:
     """The sentence that a text is, when it is true, and the values in it."""
     if words.where == "total":
         return "Total", _is_total, {"amount": words.text}
+    if words.where in DATA:
+        return words.where.capitalize(), DATA[words.where], {"rows": words.text}
     text = words.text
     if words.where == "subject" and not text.endswith((".", "promised")) and text != "We have your order":
         text += "."

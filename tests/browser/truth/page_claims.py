@@ -35,6 +35,10 @@ def cancelled(k: Known) -> bool:
     return k.is_cancelled and k.charged == 0 and k.held == 0 and not is_left
 
 
+def being_cancelled(k: Known) -> bool:
+    return k.is_cancelled and not k.happened("compensated")
+
+
 def declined(k: Known) -> bool:
     return k.card == "card_declined" and k.happened("step_declined", "authorise-payment")
 
@@ -71,7 +75,7 @@ STATUSES: Mapping[str, Holds] = {
     "Almost done": paid_and_sent,
     "Sent": paid_and_sent,
     "Complete": lambda k: k.happened("processed"),
-    "Being cancelled": lambda k: k.is_cancelled,
+    "Being cancelled": being_cancelled,
     "Cancelled": cancelled,
 }
 
@@ -98,8 +102,8 @@ HEADLINES: Mapping[str, Holds] = {
     "Your poster is on its way.": paid_and_sent,
     "Your posters are on their way.": paid_and_sent,
     "Your order is complete.": lambda k: k.happened("processed"),
-    "We’re cancelling your order.": lambda k: k.is_cancelled,
-    "We’re finishing your cancellation by hand.": lambda k: k.is_cancelled and k.happened("error"),
+    "We’re cancelling your order.": being_cancelled,
+    "We’re finishing your cancellation by hand.": lambda k: being_cancelled(k) and k.happened("error"),
     "Your order was cancelled.": cancelled,
 }
 
@@ -150,12 +154,12 @@ PROGRESS: Mapping[str, Holds] = {
         lambda k: k.is_late and not k.happened("processed")
     ),
     "This is taking longer than it should, and we’re sorry. We’re still cancelling your order, and nothing gets "
-    "lost.": lambda k: k.is_late and k.is_cancelled,
-    "We’re reversing what was done so far. There’s nothing you need to do.": lambda k: k.is_cancelled,
+    "lost.": lambda k: k.is_late and being_cancelled(k),
+    "We’re reversing what was done so far. There’s nothing you need to do.": being_cancelled,
     "Only our email about it is still to come.": (
         lambda k: (
             cancelled(k)
-            and not k.happened("compensated")
+            and being_cancelled(k)
             and (not k.got(WAS_CANCELLED) or not k.happened("call_failed", "send-confirmation"))
         )
     ),

@@ -75,6 +75,11 @@ class HurriedShop:
         )
         return [Occurred(kind=kind, step=step, at=float(at)) for kind, step, at in rows]
 
+    def data(self, order: UUID) -> dict[str, Any]:
+        """What is ordered, at which price and where to, as the store has it."""
+        ((data,),) = self._rows("SELECT data FROM orders_order WHERE id = %s", order)
+        return dict(data)
+
     def state(self, order: UUID) -> str:
         """The state of the order's process; empty until it is inserted."""
         rows = self._rows("SELECT process_state FROM orders_orderprocess WHERE order_id = %s", order)
@@ -113,6 +118,7 @@ class HurriedShop:
             emails=[(seconds(email["at"]), email["subject"]) for email in emails],
             alerts=[float(at) for (at,) in alerts],
             faults=self.spans,
+            versions=[*acts.versions, self.data(order)],
             promise=PROMISE,
         )
         return story, [moment_of(email) for email in emails]
