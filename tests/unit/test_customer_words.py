@@ -229,7 +229,7 @@ def test_an_order_is_late_after_its_promise_and_never_without_one() -> None:
 
 def test_the_usual_time_is_said_while_it_is_worked_on() -> None:
     sentences = read(order(step("mix", "running")), usual=180).sentences
-    assert sentences[-1] == "Nine out of ten orders are done within 3 minutes."
+    assert sentences[-1] == "Nine out of ten orders are done in about 3 minutes."
 
 
 def test_an_order_of_a_kind_that_has_gone_has_general_words() -> None:

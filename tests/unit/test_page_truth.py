@@ -49,7 +49,7 @@ def test_nothing_says_late_before_the_promise_has_passed_and_then_help_is_there(
 @pytest.mark.parametrize(("after", "is_said"), [(179, True), (181, False)])
 def test_the_usual_time_is_said_only_while_it_holds(after: float, is_said: bool) -> None:
     sentences = forward({STOCK: "running"}).read(after=after).sentences
-    assert ("Nine out of ten orders are done within 3 minutes." in sentences) == is_said
+    assert ("Nine out of ten orders are done in about 3 minutes." in sentences) == is_said
 
 
 @pytest.mark.parametrize(("after", "changes"), [(179, 180), (181, 600), (601, None)])

@@ -227,7 +227,7 @@ def test_the_usual_time_comes_from_finished_orders(client: Client) -> None:
         OrderProcess.objects.filter(pk=finished.pk).update(
             created_at=now - timedelta(minutes=3), finished_at=now
         )
-    assert "Nine out of ten orders are done within 3 minutes" in words(client, order)
+    assert "Nine out of ten orders are done in about 3 minutes" in words(client, order)
 
 
 def test_the_page_exists_before_the_order_is_inserted(client: Client) -> None:

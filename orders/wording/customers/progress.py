@@ -67,7 +67,7 @@ LATE: Words = gettext_lazy(
 CANCELLING_IS_LATE: Words = gettext_lazy(
     "This is taking longer than it should, and we’re sorry. We’re still cancelling your order, and nothing gets lost."
 )
-USUAL: Words = gettext_lazy("Nine out of ten orders are done within {usual}.")
+USUAL: Words = gettext_lazy("Nine out of ten orders are done in about {usual}.")
 
 
 @dataclass(frozen=True, kw_only=True)

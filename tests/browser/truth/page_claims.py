@@ -112,7 +112,7 @@ PROGRESS: Mapping[str, Holds] = {
     "There’s nothing you need to do. You can close this page and come back to it at any time.": nothing_to_do,
     "You can close this page and come back to it at any time.": nothing_to_do,
     "There’s nothing you need to do.": nothing_to_do,
-    "Nine out of ten orders are done within {usual}.": lambda k: (
+    "Nine out of ten orders are done in about {usual}.": lambda k: (
         not k.happened("processed") and not k.is_cancelled
     ),
     "One step didn’t work the first time, so we’re trying it again. There’s nothing you need to do.": (
