@@ -18,7 +18,6 @@ from orders.fields.order_numbers import spoken_number
 from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.listed_orders import OrderSummary
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus, WaitingFor
-from orders.wording.customers.situations import may_cancel
 from orders.wording.customers.stages import STATES
 
 EXPANDED = ("events", "progress")
@@ -105,15 +104,14 @@ class LinkOut(Out):
 
 class OrderLinksOut(LinkOut):
     """The URLs of an order, its history, what its customer reads of it, and its stream. The others are there
-    while what they change can be changed: `corrections` for anything that the order's client can correct now, and
-    `cancel` while it can be cancelled, which only the order itself says, and no list."""
+    while what they change can be changed: `corrections` for anything that the order's client can correct now."""
 
     events = serializers.CharField()
     progress = serializers.CharField()
     stream = serializers.CharField()
 
     def get_fields(self) -> dict[str, Any]:
-        names = ["cancel", "corrections", *(name for kind in registry.kinds() for name in kind.client_links)]
+        names = ["corrections", *(name for kind in registry.kinds() for name in kind.client_links)]
         return {**super().get_fields(), **{name: serializers.CharField(required=False) for name in names}}
 
 
@@ -307,12 +305,6 @@ class OrderOut(OrderSummaryOut):
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), **of_kinds()}
-
-    @extend_schema_field(OrderLinksOut)
-    def get_links(self, order: CustomerOrder | OrderSummary) -> Mapping[str, str]:
-        links = super().get_links(order)
-        can_be_cancelled = isinstance(order, CustomerOrder) and may_cancel(order)
-        return {**links, "cancel": order_link("order-cancel", order.id)} if can_be_cancelled else links
 
 
 def order_url(order_id: UUID) -> str:

@@ -221,33 +221,10 @@ def test_an_order_links_to_its_payment_exactly_while_that_can_be_changed(
     """The order itself and lists of orders say the same, and the payment is taken where they link to it."""
     order = shop_order(steps, customer=ada.user, **process)
     links = seen(ada, order.pk)["links"]
-    links.pop("cancel", None)  # which no list has
     assert links.keys() - {"self", "events", "progress", "stream"} == names
     (entry,) = ada.get(ORDERS).json()["results"]
     assert entry["links"] == links
     assert (pay(ada, order.pk).status_code == 202) == ("payment" in names)
-
-
-@pytest.mark.parametrize(
-    ("steps", "process", "can_be_cancelled"),
-    [
-        ({}, {"process_state": "pending"}, True),
-        (WAITING, {}, True),
-        (done("reserve-stock", "authorise-payment"), {}, True),
-        (done("reserve-stock", "authorise-payment", "create-shipment", "capture-payment"), {}, False),
-        (WAITING, {"goal": "compensate"}, False),
-        ({**WAITING, "reserve-stock": BROKEN}, {"process_state": "error"}, True),
-    ],
-)
-def test_an_order_links_to_its_cancellation_exactly_while_it_can_be_cancelled(
-    ada: APIClient, steps: dict[str, Any], process: dict[str, Any], can_be_cancelled: bool
-) -> None:
-    order = shop_order(steps, customer=ada.user, **process)
-    links = seen(ada, order.pk)["links"]
-    assert ("cancel" in links) == can_be_cancelled == ada.get(links["progress"]).json()["may_cancel"]
-    response = ada.post(links.get("cancel", f"{ORDERS}/{order.pk}/cancel"))
-    assert (response.status_code == 202) == (can_be_cancelled or process.get("goal") == "compensate")
-    assert response.status_code != 202 or "cancel" not in response.json()["links"]
 
 
 def test_the_link_changes_the_fields_that_it_is_shown_for() -> None:

@@ -72,7 +72,6 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
             "events": f"{ORDERS}/{body['id']}/events",
             "progress": f"{ORDERS}/{body['id']}/progress",
             "stream": f"{ORDERS}/{body['id']}/stream",
-            "cancel": f"{ORDERS}/{body['id']}/cancel",
         },
     }
 
