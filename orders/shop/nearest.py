@@ -55,7 +55,7 @@ def _correct(poster_filter: PosterFilter) -> str:
     is_alone = len(words) == 1
     meant = {
         word: [
-            *labels.nearest(word, is_alone=is_alone),
+            *labels.nearest(word, is_foreign=is_foreign, is_alone=is_alone),
             *vocabulary.nearest(word, is_foreign=is_foreign, is_alone=is_alone),
         ]
         for word in unknown_words

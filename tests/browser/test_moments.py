@@ -55,7 +55,7 @@ def test_a_page_stands_there_until_it_changes(page: Page, recorder: Recorder) ->
     recorder.look_at(page)
     first, second = recorder.moments
     assert [words.text for words in (*first.words, *second.words)] == ["Version 1", "Version 2"]
-    assert first.until <= first.left == second.until <= second.left
+    assert first.until <= first.closed_at == second.until <= second.closed_at
     assert first.catches_up == second.catches_up == CATCHES_UP
 
 
@@ -76,7 +76,7 @@ def test_a_page_that_was_left_stands_there_no_longer(page: Page, recorder: Recor
     page.goto("/contact/")
     recorder.look_at(page)
     (moment,) = recorder.moments
-    assert moment.left >= moment.until
+    assert moment.closed_at >= moment.until
     page.goto("/posters/")
     recorder.look_at(page)
     assert recorder.moments == [moment]

@@ -19,7 +19,7 @@ STORY = Story(
     events=[Occurred(kind="step_completed", step="capture-payment", at=CHARGED)],
 )
 UNCHARGED = Words(text="Nothing was charged.", where="sentence")
-PAGE = Moment(source="", since=PLACED, until=PLACED + 0.1, words=[UNCHARGED], left=CHARGED, catches_up=6.0)
+PAGE = Moment(source="", since=PLACED, until=PLACED + 0.1, words=[UNCHARGED], closed_at=CHARGED, catches_up=6.0)
 
 
 def complaints(moment: Moment) -> str:
@@ -32,12 +32,12 @@ def test_what_was_untrue_when_it_arrived_is_a_complaint() -> None:
 
 
 def test_a_page_that_stays_open_is_out_of_date_once_it_has_had_its_time_to_catch_up() -> None:
-    assert complaints(replace(PAGE, left=CHARGED + 5.9)) == ""
-    assert "out of date" in complaints(replace(PAGE, left=CHARGED + 6.1))
+    assert complaints(replace(PAGE, closed_at=CHARGED + 5.9)) == ""
+    assert "out of date" in complaints(replace(PAGE, closed_at=CHARGED + 6.1))
 
 
 def test_a_form_and_an_email_never_catch_up() -> None:
-    assert complaints(replace(PAGE, left=CHARGED + 100, catches_up=0.0)) == ""
+    assert complaints(replace(PAGE, closed_at=CHARGED + 100, catches_up=0.0)) == ""
 
 
 def test_a_page_that_does_not_say_that_its_order_is_late_is_out_of_date() -> None:
@@ -45,8 +45,8 @@ def test_a_page_that_does_not_say_that_its_order_is_late_is_out_of_date() -> Non
     late = STORY.placed + STORY.promise + 1
     story = replace(STORY, effects=[], events=[])
     page = replace(PAGE, words=[arrival])
-    assert judge(story, [replace(page, left=late + 5.9)]).complaints == []
-    assert "out of date" in judge(story, [replace(page, left=late + 6.1)]).complaints[0]
+    assert judge(story, [replace(page, closed_at=late + 5.9)]).complaints == []
+    assert "out of date" in judge(story, [replace(page, closed_at=late + 6.1)]).complaints[0]
 
 
 def sums(*rows: str) -> Moment:
@@ -64,17 +64,17 @@ ORDER = {
 
 
 def test_a_page_that_still_cancels_or_still_has_nothing_to_ask_is_out_of_date() -> None:
-    asked = Occurred(kind="compensation_requested", step="", at=PLACED - 1)
+    request = Occurred(kind="compensation_requested", step="", at=PLACED - 1)
     over = {
-        "We’re cancelling your order.": [asked, Occurred(kind="compensated", step="", at=CHARGED)],
+        "We’re cancelling your order.": [request, Occurred(kind="compensated", step="", at=CHARGED)],
         "There’s nothing you need to do.": [
             Occurred(kind="step_declined", step="authorise-payment", at=CHARGED - 1)
         ],
     }
     for text, events in over.items():
         story, page = replace(STORY, events=events), replace(PAGE, words=[Words(text=text, where="sentence")])
-        assert judge(story, [replace(page, left=CHARGED + 5.9)]).complaints == []
-        assert "out of date" in judge(story, [replace(page, left=CHARGED + 6.1)]).complaints[0]
+        assert judge(story, [replace(page, closed_at=CHARGED + 5.9)]).complaints == []
+        assert "out of date" in judge(story, [replace(page, closed_at=CHARGED + 6.1)]).complaints[0]
 
 
 def test_the_rows_of_a_sum_are_those_of_the_order() -> None:

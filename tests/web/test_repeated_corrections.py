@@ -158,7 +158,7 @@ def test_the_address_form_says_first_what_was_refused(client: Client) -> None:
     assert (
         "Give another address We can’t send your order to this address. Our carrier doesn’t deliver to the "
         "Netherlands. Nothing has been charged, and we’re keeping your posters for you. Give us another address, or "
-        "cancel the order. Country" in text
+        "cancel the order. Your time for this runs out" in text
     )
 
 

@@ -28,7 +28,7 @@ class Moment:
     """What a reader saw: a page between the moments when the server read the order (`since`) and when the browser had
     the page (`until`), or an email that arrived then. `placed` is when the order was placed, as the page says it.
 
-    A page that follows its order stands there until `left`, and shows what happens within `catches_up` seconds; with 0
+    A page that follows its order stands there until `closed_at`, and shows what happens within `catches_up` seconds; with 0
     it never changes, as a form or an email.
     """
 
@@ -37,7 +37,7 @@ class Moment:
     until: float
     words: Sequence[Words]
     placed: float | None = None
-    left: float = 0.0
+    closed_at: float = 0.0
     catches_up: float = 0.0
 
 
@@ -156,4 +156,4 @@ class Recorder:
     def _leave(self, at: float) -> None:
         """Notes until when the page that was recorded last stood there."""
         if self._shows_last:
-            self.moments[-1] = replace(self.moments[-1], left=at)
+            self.moments[-1] = replace(self.moments[-1], closed_at=at)

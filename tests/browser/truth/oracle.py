@@ -82,16 +82,16 @@ def _outlived(story: Story, moment: Moment, words: Words) -> str:
     if match is None or not moment.catches_up:
         return ""
     _, holds, values = match
-    known = Known(story=story, at=0.0, where=words.where, state=words.state, values=values)
-    turns = [at for at in story.turns if moment.until < at <= moment.left]
+    facts = Known(story=story, at=0.0, where=words.where, state=words.state, values=values)
+    turns = [at for at in story.turns if moment.until < at <= moment.closed_at]
     for turn in turns:
         ends = turn + moment.catches_up
         instants = [*(at for at in turns if turn <= at < ends), ends]
-        if ends <= moment.left and not any(holds(replace(known, at=at)) for at in instants):
-            stood = f"from +{moment.until - story.placed:.2f} to +{moment.left - story.placed:.2f} s"
+        if ends <= moment.closed_at and not any(holds(replace(facts, at=at)) for at in instants):
+            stood = f"from +{moment.until - story.placed:.2f} to +{moment.closed_at - story.placed:.2f} s"
             what = f"{words.where} {words.text!r}" + (f" ({words.state})" if words.state else "")
             passed = f"passed over what happened at +{turn - story.placed:.2f} s"
-            then = _ledger(story, replace(moment, until=moment.left))
+            then = _ledger(story, replace(moment, until=moment.closed_at))
             return f"out of date: {what} stood there {stood} and {passed}; {then}"
     return ""
 
