@@ -19,7 +19,9 @@ STORY = Story(
     events=[Occurred(kind="step_completed", step="capture-payment", at=CHARGED)],
 )
 UNCHARGED = Words(text="Nothing was charged.", where="sentence")
-PAGE = Moment(source="", since=PLACED, until=PLACED + 0.1, words=[UNCHARGED], closed_at=CHARGED, catches_up=6.0)
+PAGE = Moment(
+    source="", since=PLACED, until=PLACED + 0.1, words=[UNCHARGED], closed_at=CHARGED, catches_up=6.0
+)
 
 
 def complaints(moment: Moment) -> str:

@@ -28,8 +28,8 @@ class Moment:
     """What a reader saw: a page between the moments when the server read the order (`since`) and when the browser had
     the page (`until`), or an email that arrived then. `placed` is when the order was placed, as the page says it.
 
-    A page that follows its order stands there until `closed_at`, and shows what happens within `catches_up` seconds; with 0
-    it never changes, as a form or an email.
+    A page that follows its order stands there until `closed_at`, and shows what happens within `catches_up` seconds;
+    with 0 it never changes, as a form or an email.
     """
 
     source: str
