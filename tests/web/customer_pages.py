@@ -103,7 +103,7 @@ ORDERS: Mapping[str, Callable[[], OrderProcess]] = {
 
 def every_page(language: str) -> Iterator[Shown]:
     """The pages in a language."""
-    Product.objects.update(stock=None)  # a shop that runs may have sold out of something
+    Product.objects.update(stock=None, stock_read_at=None)  # a shop that runs may have sold out of something
     visitor = _Visitor(Client(headers={"Accept-Language": language}))
     yield from _wall(visitor)
     yield from _buying(visitor)
