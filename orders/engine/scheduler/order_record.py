@@ -11,6 +11,7 @@ from orders.engine.contracts import Workflow
 from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.scheduler import dispatch
 from orders.engine.scheduler.progress import FAILURES, answers
+from orders.engine.scheduler.silence import Silence
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.waits import Decision, asks_to_compensate
 from orders.vocabulary import (
@@ -136,6 +137,17 @@ class OrderRecord:
         """Turns the goal: from now on the order is compensated."""
         self.row = self.row._replace(goal=Goal.COMPENSATE)
         self._note(EventKind.COMPENSATION_REQUESTED, step, why=why)
+
+    def grant(self, silence: Silence) -> None:
+        """Gives the customer more time for a declined step, if hers ended in an outage or soon after. Comes before
+        `turn`."""
+        for step in list(self.steps.values()):
+            if step.state != StepStatus.FAILED or step.not_before is None:
+                continue
+            until = silence.granted_until(step.not_before)
+            if until != step.not_before:
+                self.steps[step.name] = step._replace(not_before=until)
+                self._note(EventKind.WAITING, None, until=until)
 
     def _park(self, step: StepRow, reply: ReplyRow, now: datetime) -> None:
         parked = self.steps[step.name] = parking.park(step, json.loads(reply.body), now)

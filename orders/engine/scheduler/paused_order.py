@@ -12,8 +12,7 @@ from orders.engine.branches import declared_name
 from orders.engine.contracts import Workflow
 from orders.engine.rows import REST, ProcessRow, StepRow
 from orders.engine.scheduler.branched_order import BranchedOrder
-from orders.engine.scheduler.silence import Silence
-from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState
 
 
 class PausedOrder(BranchedOrder):
@@ -33,17 +32,6 @@ class PausedOrder(BranchedOrder):
     def rests(self) -> bool:
         """Whether nothing may be started. A pause is over once the order is to be compensated."""
         return self.row.paused_at is not None and self.row.goal == Goal.COMPLETE
-
-    def grant(self, silence: Silence) -> None:
-        """Gives the customer more time for a declined step, if hers ended in an outage or soon after. Comes before
-        `turn`."""
-        for step in list(self.steps.values()):
-            if step.state != StepStatus.FAILED or step.not_before is None:
-                continue
-            until = silence.granted_until(step.not_before)
-            if until != step.not_before:
-                self.steps[step.name] = step._replace(not_before=until)
-                self._note(EventKind.WAITING, None, until=until)
 
     def _is_held(self, step: StepRow) -> bool:
         """Whether no call of the step may begin. What reverses one is not held back."""

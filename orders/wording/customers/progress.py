@@ -218,7 +218,7 @@ def cancellation_sentences(tracked: TrackedOrder, *, locale: Locale, is_over: bo
 
 def _kept_from(order: CustomerOrder) -> Sequence[str]:
     """The steps that an outage keeps from being done."""
-    return [step.name for step in waiting_steps(order) if is_held(step) and not _is_paused(step)]
+    return [step.name for step in order.steps if is_held(step) and not _is_paused(step)]
 
 
 def _is_paused(step: CustomerStep) -> bool:
