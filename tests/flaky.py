@@ -1,4 +1,4 @@
-"""Runs families of tests side by side, and repeats each test that fails: ten more times, under the same load.
+"""Runs families of tests side by side, and repeats each test that fails: up to ten times, under the same load.
 
     python -m tests.flaky [PYTEST ARGUMENT … [+ PYTEST ARGUMENT …]]     runs the families
     python -m tests.flaky --table                                       prints the table of the tests that failed
@@ -6,9 +6,10 @@
 A family's arguments may begin with variables of its environment, as in BUSINESSES=orders.shop,examples.lab.
 
 A test that fails beside other tests and passes alone is not proved right: load makes it fail, and load is what this
-product is about. So each failed test runs ten more times while all families run again beside it. If it fails once more,
-the run fails. Otherwise the run goes on, and the test appears in the table that is printed at the end and kept in
-`reports/flaky.txt`. Every line of that table is a bug in a test or in the product.
+product is about. So each failed test runs ten more times while all families run again beside it, or as often as ten
+minutes for all of them allow. If it fails once more, the run fails. Otherwise the run goes on, and the test appears in
+the table that is printed at the end and kept in `reports/flaky.txt`. Every line of that table is a bug in a test or in
+the product.
 
 The exit status is pytest's own, or 1 if a test failed again.
 """
@@ -21,7 +22,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby, takewhile
 from pathlib import Path
@@ -34,16 +35,20 @@ from _pytest.runner import runtestprotocol
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "reports" / "flaky.txt"
 TIMES = 10
+LONGEST = 600.0
+"""Seconds after which no repetition begins. Each failed test has an equal share of them, and runs once at least."""
 MOST = 20
-"""More failures than this are not chance, and to run each of them ten more times would take an hour."""
+"""More failures than this are not chance."""
 OWN_SERVER = [sys.executable, "-m", "sasweb.embedded_postgres", "--"]
 VARIABLE = re.compile("[A-Z_]+=")
-FAILURES_TO, REPEAT = "SAS_FAILURES_TO", "SAS_REPEAT"
+FAILURES_TO, REPEAT, SHARE = "SAS_FAILURES_TO", "SAS_REPEAT", "SAS_REPEAT_SECONDS"
 STARTING, STOPPING = 180.0, 60.0
 """Seconds that the second run may take until its first test runs, and until it ends after a signal."""
 
 Failures = dict[str, list[str]]
 """The reasons for each test's failures, by the test's id."""
+Runs = dict[str, int]
+"""How often each test ran, by the test's id."""
 Family = list[str]
 """Variables of the environment, and pytest's arguments."""
 
@@ -55,25 +60,25 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     families = [list(family) for is_plus, family in groupby(arguments, "+".__eq__) if not is_plus] or [[]]
     results = run_side_by_side(families)
-    status = max(status for status, _ in results)
-    count = sum(len(failures) for _, failures in results)
+    status = max(status for status, _, _ in results)
+    count = sum(len(failures) for _, failures, _ in results)
     if status != pytest.ExitCode.TESTS_FAILED:
         return status
     if count > MOST:
         print(f"sasweb: {count} tests failed: too many to be a matter of load", file=sys.stderr)
         return status
-    print(f"sasweb: {count} failed; each runs {TIMES} more times under the same load", file=sys.stderr)
+    print(f"sasweb: {count} failed; each runs up to {TIMES} times more under the same load", file=sys.stderr)
     with contextlib.ExitStack() as stack:
         for family in families:
             stack.enter_context(load(family))
         return max(
-            run_again(failures, variables=variables_of(family))
-            for family, (_, failures) in zip(families, results, strict=True)
+            run_again(failures, seconds=LONGEST / count, variables=variables_of(family))
+            for family, (_, failures, _) in zip(families, results, strict=True)
             if failures
         )
 
 
-def run_side_by_side(families: Sequence[Family]) -> list[tuple[int, Failures]]:
+def run_side_by_side(families: Sequence[Family]) -> list[tuple[int, Failures, Runs]]:
     """Runs all families at once.
 
     The first prints as it goes, on the server of DATABASE_URL. Each of the others has a server of its own, since their
@@ -98,25 +103,28 @@ def variables_of(family: Family) -> list[str]:
     return list(takewhile(VARIABLE.match, family))
 
 
-def run_again(failures: Failures, *, variables: Sequence[str] = ()) -> int:
-    """Runs each failed test ten more times, and adds it to the table; returns the exit status."""
-    status, again = run([*variables, *failures, "-n", "0"], repeat=TIMES)
-    write_table(failures, again)
+def run_again(failures: Failures, *, seconds: float, variables: Sequence[str] = ()) -> int:
+    """Repeats each failed test, for so many seconds at most, and adds it to the table; returns the exit status."""
+    status, again, runs = run([*variables, *failures, "-n", "0"], repeat=TIMES, seconds=seconds)
+    write_table(failures, again, runs)
     return status
 
 
-def run(family: Family, *, repeat: int = 1, output: IO[bytes] | None = None) -> tuple[int, Failures]:
-    """Runs pytest; returns its exit status and the failures."""
+def run(
+    family: Family, *, repeat: int = 1, seconds: float = LONGEST, output: IO[bytes] | None = None
+) -> tuple[int, Failures, Runs]:
+    """Runs pytest; returns its exit status, the failures, and how often each test ran."""
     with TemporaryDirectory(prefix="sasweb-failures-") as folder:
         path = Path(folder) / "failures.json"
-        marks = {FAILURES_TO: str(path), REPEAT: str(repeat)}
+        marks = {FAILURES_TO: str(path), REPEAT: str(repeat), SHARE: str(seconds)}
         if output is None:
             status = subprocess.run(_pytest(family), env={**os.environ, **marks}, check=False).returncode
         else:
             command = [*OWN_SERVER, *_pytest(family)]
             env = {**_without_server(), **marks}
             status = subprocess.run(command, env=env, stdout=output, stderr=output, check=False).returncode
-        return status, json.loads(path.read_text()) if path.exists() else {}
+        failures, runs = json.loads(path.read_text()) if path.exists() else ({}, {})
+        return status, failures, runs
 
 
 @contextlib.contextmanager
@@ -167,10 +175,10 @@ def _pytest(family: Family) -> list[str]:
     return ["env", *variables, sys.executable, "-m", "pytest", "-p", "tests.flaky", *arguments]
 
 
-def write_table(failures: Failures, again: Failures) -> None:
+def write_table(failures: Failures, again: Failures, runs: Runs) -> None:
     """Adds the failed tests to the table: how often each failed again, and why it failed at first."""
     lines = [
-        f"{len(again.get(test, []))} of {TIMES} more  {test}\n              {reasons[0]}"
+        f"{len(again.get(test, []))} of {runs.get(test, 0)} more  {test}\n              {reasons[0]}"
         for test, reasons in failures.items()
     ]
     TABLE.parent.mkdir(exist_ok=True)
@@ -179,13 +187,17 @@ def write_table(failures: Failures, again: Failures) -> None:
 
 
 class FailureLog:
-    """Collects the reason for each failure, and writes the reasons to the file that the environment names."""
+    """Counts the runs of each test and collects the reason for each failure. Writes both to the file that the
+    environment names."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.failures: Failures = {}
+        self.runs: Runs = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup":
+            self.runs[report.nodeid] = self.runs.get(report.nodeid, 0) + 1
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             reason = crash.message if crash else report.longreprtext
@@ -193,7 +205,7 @@ class FailureLog:
             self.failures.setdefault(report.nodeid, []).append(first_line.strip()[:200])
 
     def pytest_sessionfinish(self) -> None:
-        self.path.write_text(json.dumps(self.failures))
+        self.path.write_text(json.dumps([self.failures, self.runs]))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -202,24 +214,22 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(FailureLog(Path(path)))
 
 
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Runs a test as often as the environment says.
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Runs a test as often as the environment says, but begins no run after the seconds that it names.
 
     Every run has new fixtures, including those of the session: what a failure leaves behind must not fail the next run.
     """
-    times = _times(os.environ)
+    times = int(os.environ.get(REPEAT, "1"))
     if times == 1:
         return None
+    ends = time.monotonic() + float(os.environ[SHARE])
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for time_left in reversed(range(times)):
-        # Pytest keeps the fixtures that the next item shares. Without a next item it keeps none.
-        runtestprotocol(item, nextitem=None if time_left else nextitem)
+    for number in range(times):
+        if number > 0 and time.monotonic() >= ends:
+            break
+        runtestprotocol(item, nextitem=None)  # without a next item, pytest keeps no fixture
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
-
-
-def _times(environment: Mapping[str, str]) -> int:
-    return int(environment.get(REPEAT, "1"))
 
 
 if __name__ == "__main__":

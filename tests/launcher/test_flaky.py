@@ -1,4 +1,4 @@
-"""A test that fails beside others runs ten more times under the same load (`tests/flaky.py`)."""
+"""A test that fails beside others is repeated under the same load (`tests/flaky.py`)."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -83,6 +83,16 @@ def test_one_more_failure_of_ten_is_red(family: Family, table: Path) -> None:
     assert flaky.main([str(path)]) == pytest.ExitCode.TESTS_FAILED
     assert path.with_suffix(".count").read_text() == "11"
     assert table.read_text().splitlines()[1].startswith("1 of 10 more")
+
+
+def test_repetitions_end_with_their_time(
+    family: Family, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flaky, "LONGEST", 0.0)
+    path = family({1})
+    assert flaky.main([str(path)]) == 0
+    assert path.with_suffix(".count").read_text() == "2"
+    assert table.read_text().splitlines()[1].startswith("0 of 1 more")
 
 
 def test_families_run_side_by_side_and_each_failure_runs_again(

@@ -15,12 +15,15 @@ def are_sums(k: Known) -> bool:
 def are_lines(k: Known) -> bool:
     """Whether these are the lines of the order's data: on its page with the price of each print, in an email with what
     the line comes to."""
-    lines = [
-        (line["quantity"], line["title"].partition(" · ")[0], line["unit_price"]) for line in k.data["lines"]
-    ]
+    lines = [(line["quantity"], _poster(line["title"]), line["unit_price"]) for line in k.data["lines"]]
     page = [f"{title}: {quantity} × {_euros(price)}" for quantity, title, price in lines]
     email = [f"{quantity} × {title}: {_euros(quantity * price)}" for quantity, title, price in lines]
     return k.values["rows"] in ("; ".join(page), "; ".join(email))
+
+
+def _poster(title: str) -> str:
+    """A poster's own title. In the order's data the print's size and edition follow it: "First Sun, 45 × 60 cm"."""
+    return title.partition(", ")[0]
 
 
 def _rows(k: Known) -> Iterator[str]:

@@ -61,6 +61,7 @@ class HurriedShop:
             self.shop.faults(service, **empty | {"latency_ms": [0, 0], "error_status": 503})
         else:
             self.shop.system.clear_faults()
+            self._forget_stock()
         now = time.time()
         self.spans = [
             replace(span, until=min(span.until, now)) if service in ("", span.service) else span
@@ -122,6 +123,13 @@ class HurriedShop:
             promise=PROMISE,
         )
         return story, [moment_of(email) for email in emails]
+
+    def _forget_stock(self) -> None:
+        """Forgets what the warehouse said was left, so that the next customer is offered what the last saw sold out."""
+        with psycopg.connect(self.shop.database) as connection:
+            connection.execute(
+                "UPDATE orders_product SET stock = NULL, stock_read_at = NULL WHERE stock IS NOT NULL"
+            )
 
     def hurry_emails(self) -> None:
         """Has late orders looked for at once, and emails sent at once that are held back for half a minute.
