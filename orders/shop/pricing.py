@@ -11,12 +11,14 @@ from orders.shop.address_refusals import refusals
 from orders.shop.delivery import Terms, sum_of, sums
 from orders.shop.served import nothing_delivered
 
+UNKNOWN = "No product with this SKU is for sale. `GET /api/v1/products` lists those that are."
+
 
 class UnknownProductError(CannotBePlacedError):
     """Raised when an order names products that are not in the catalogue. `skus` lists them."""
 
     def __init__(self, lines: Sequence[Mapping[str, Any]], skus: Sequence[str]) -> None:
-        mistakes = [{"sku": ["Unknown product."]} if line["sku"] in skus else {} for line in lines]
+        mistakes = [{"sku": [UNKNOWN]} if line["sku"] in skus else {} for line in lines]
         super().__init__(f"not in the catalogue: {', '.join(skus)}", mistakes={"lines": mistakes})
         self.skus = list(skus)
 

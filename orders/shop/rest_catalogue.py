@@ -19,11 +19,11 @@ from orders.shop import products
 from orders.shop.availability import Availability
 from orders.shop.description import LONGEST_SKU
 from orders.shop.models import LONGEST_SIZE
+from orders.shop.pricing import UNKNOWN
 from orders.shop.products import ProductView
 
 SIZES_CHECKED_SINCE = "2026-11-28"
 """The version of the API."""
-NO_SUCH_PRODUCT = "No product with this SKU is for sale. `GET /api/v1/products` lists those that are."
 
 
 class SizeOut(Out):
@@ -142,5 +142,5 @@ class ProductDetail(APIView):
     def get(self, request: Request, sku: str) -> Response:
         product = products.product(sku)
         if product is None:
-            raise ProblemError("not_found", NO_SUCH_PRODUCT)
+            raise ProblemError("not_found", UNKNOWN)
         return Response(ProductOut.render(product))

@@ -109,6 +109,13 @@ def test_the_lines_are_those_of_the_order() -> None:
         )
 
 
+def test_the_lines_name_a_print_of_another_size_as_its_poster() -> None:
+    line = {"sku": "first-sun-45x60", "title": "First Sun, 45 × 60 cm", "quantity": 1, "unit_price": 7800}
+    story = replace(STORY, versions=[{**ORDER, "lines": [line]}])
+    moment = replace(PAGE, words=[Words(text="First Sun: 1 × €78.00", where="lines")])
+    assert judge(story, [moment]).complaints == []
+
+
 def test_an_email_says_what_was_ordered_and_what_it_comes_to() -> None:
     rows = "\n".join(f"  {row}" for row in ROWS)
     body = (

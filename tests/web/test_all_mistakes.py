@@ -78,7 +78,7 @@ def test_each_mistake_has_the_sentence_that_it_has_alone(ada: APIClient) -> None
     assert errors == {
         "/ship_to/postal_code": BLANK,
         "/ship_to/country": NOWHERE,
-        "/lines/0/sku": "Unknown product.",
+        "/lines/0/sku": "No product with this SKU is for sale. `GET /api/v1/products` lists those that are.",
     }
 
 
