@@ -37,7 +37,7 @@ def test_the_last_prints_of_an_edition_are_counted_down_and_numbered(shop: Shop,
     page.get_by_role("link", name="Go to checkout").click()
     for label, text in buying.ADDRESS.items():
         page.get_by_label(label, exact=True).fill(text)
-    page.get_by_label("Country").select_option("GB")
+    buying.choose_country(page, "GB")
     page.get_by_role("button", name="Place order").click()
     expect(page.locator("#headline")).to_have_text(buying.COMPLETE)
     expect(page.locator("#progress")).to_contain_text(re.compile(r"Nos\. \d+ and \d+ of 100"))
