@@ -1,5 +1,6 @@
 """What is recorded of an order's pages: until when each stood there, and whether it follows its order."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -35,7 +36,9 @@ def answer(route: Route) -> None:
 
 
 @pytest.fixture
-def recorder() -> Recorder:
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """On a machine with twice as much to do as it has cores."""
+    monkeypatch.setattr("os.getloadavg", lambda: (2.0 * (os.cpu_count() or 1), 0.0, 0.0))
     return Recorder()
 
 
@@ -56,13 +59,13 @@ def test_a_page_stands_there_until_it_changes(page: Page, recorder: Recorder) ->
     first, second = recorder.moments
     assert [words.text for words in (*first.words, *second.words)] == ["Version 1", "Version 2"]
     assert first.until <= first.closed_at == second.until <= second.closed_at
-    assert first.catches_up == second.catches_up == CATCHES_UP
+    assert first.catches_up == second.catches_up == 2 * CATCHES_UP
 
 
 def test_a_page_of_an_order_that_has_ended_has_longer_to_catch_up(page: Page, recorder: Recorder) -> None:
     page.evaluate(REPLACE, part(2, more=" data-ended"))
     recorder.look_at(page)
-    assert recorder.moments[-1].catches_up == FINISHED_CATCHES_UP
+    assert recorder.moments[-1].catches_up == 2 * FINISHED_CATCHES_UP
 
 
 def test_a_form_follows_nothing(page: Page, recorder: Recorder) -> None:

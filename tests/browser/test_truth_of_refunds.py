@@ -2,7 +2,7 @@
 
 from tests.browser.conftest import NewCustomer
 from tests.browser.truth.customers import Customer
-from tests.browser.truth.moments import FINISHED_CATCHES_UP
+from tests.browser.truth.moments import time_to_catch_up
 from tests.browser.truth.shop import HurriedShop
 from tests.support.system import SERVICES
 
@@ -17,7 +17,9 @@ def test_the_open_page_and_the_email_tell_of_a_refund_after_delivery(customer: N
     visitor = finished(customer)
     visitor.be_refunded("the press broke")
     visitor.wait(
-        lambda: visitor.headline() in (CANCELLING, CANCELLED), "the page’s word of it", FINISHED_CATCHES_UP
+        lambda: visitor.headline() in (CANCELLING, CANCELLED),
+        "the page’s word of it",
+        time_to_catch_up(has_ended=True),
     )
     read = ends_refunded(visitor)
     assert {CANCELLED, REFUNDED, "{amount} refunded"} <= read
@@ -29,7 +31,7 @@ def test_a_refund_that_is_held_up_is_told_of_truly(hurried_shop: HurriedShop, cu
         hurried_shop.faults(service, down=True)
     visitor.be_refunded("the press broke")
     visitor.wait(lambda: visitor.has_met_on_the_way_back(), "the fault on the way back")
-    visitor.wait_for_headline(CANCELLING, FINISHED_CATCHES_UP)
+    visitor.wait_for_headline(CANCELLING, time_to_catch_up(has_ended=True))
     hurried_shop.lift()
     read = ends_refunded(visitor)
     assert {REFUND, REFUNDED, "Refund of {amount}", "{amount} refunded"} <= read

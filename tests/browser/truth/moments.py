@@ -1,5 +1,6 @@
 """Records what the pages of orders say: each time that one of them arrives, and each time that it changes."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Page
 
 CATCHES_UP = 6.0
-"""Seconds within which an open page shows what has happened to its order."""
+"""Seconds within which an open page shows what has happened to its order, while each core has one thing to do."""
 FINISHED_CATCHES_UP = 20.0
 """The same of an order that has ended, at whose page the browser looks now and then."""
 
@@ -126,6 +127,13 @@ READER = """(() => {
 })()"""
 
 
+def time_to_catch_up(*, has_ended: bool) -> float:
+    """Seconds within which an open page shows what has happened to its order. A machine with twice as much to do as it
+    has cores takes twice as long."""
+    crowding = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return (FINISHED_CATCHES_UP if has_ended else CATCHES_UP) * max(1.0, crowding)
+
+
 @dataclass
 class Recorder:
     """The moments of the pages of one browser context."""
@@ -149,7 +157,7 @@ class Recorder:
             return
         words = [Words(**each) for each in message["words"]]
         parts = {key: message[key] for key in ("since", "until", "placed")}
-        catches_up = (FINISHED_CATCHES_UP if message["hasEnded"] else CATCHES_UP) * message["isFollowed"]
+        catches_up = time_to_catch_up(has_ended=message["hasEnded"]) * message["isFollowed"]
         source = message["path"].partition("/o/")[2].partition("/")[2]
         self.moments.append(Moment(source=source, words=words, catches_up=catches_up, **parts))
 
