@@ -72,6 +72,7 @@ def wait_for_database() -> bool:
                     break
                 except (database.UnreachableDatabase, *DATABASE_TROUBLE) as error:
                     log_trouble(error, is_slow=False)
+                    connection.close()  # it may be dead, and would stay so
                     time.sleep(full_jitter(failures, first=0.05, cap=2.0))
     except database.UnsuitableDatabase as error:
         raise CommandError(str(error)) from error

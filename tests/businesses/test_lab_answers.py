@@ -25,7 +25,7 @@ def test_an_instrument_calls_back_and_a_person_accepts(system: LabSystem) -> Non
     system.start_all()
     system.register(3)
     system.wait_until_awaiting("review", 3)
-    assert system.laboratory.callbacks == [204] * 3
+    until(lambda: system.laboratory.callbacks == [204] * 3, what="the web’s answers to the callbacks")
     for sample in Sample.objects.all():
         signal(sample, "review", {"choice": "accept"}, by="ada")
     assert system.wait_until_ended(system.others) == ["processed"] * 3
@@ -49,7 +49,7 @@ def test_callbacks_that_die_with_the_web_server_are_asked_for(system: LabSystem)
         web.end()
         end_waits_for("orders_agentreply")
     assert system.wait_until_analysed() == ["processed"] * 3
-    assert system.laboratory.callbacks == [0] * 3
+    until(lambda: system.laboratory.callbacks == [0] * 3, what="the end of the unanswered callbacks")
     assert times("step_completed", "spectrometry") == 3
     system.check()
 

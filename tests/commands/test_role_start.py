@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from orders.engine.runtime.sql import run
 from orders.management import role_command
 from sasweb import database
 
@@ -38,6 +39,26 @@ def test_a_signal_during_the_check_of_the_database_is_not_lost(
 def test_after_the_check_a_signal_has_its_usual_effect_until_the_role_runs(handler: signal.Handlers) -> None:
     assert role_command.wait_for_database()
     assert signal.getsignal(signal.SIGTERM) is handler
+
+
+@pytest.mark.pattern("F21")
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_dies_in_the_check_is_replaced(
+    handler: signal.Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role would have asked the dead connection for ever, and never run."""
+    tries: list[None] = []
+
+    def epoch() -> None:
+        tries.append(None)
+        if len(tries) == 1:
+            run("SELECT pg_terminate_backend(pg_backend_pid())")
+        assert len(tries) < 9, "the check goes on and on"
+        run("SELECT 1")
+
+    monkeypatch.setattr(role_command, "epoch", epoch)
+    assert role_command.wait_for_database()
+    assert len(tries) == 2
 
 
 @pytest.mark.parametrize("role", ["scheduler", "submission"])
