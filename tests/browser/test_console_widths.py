@@ -67,10 +67,25 @@ def requested(
     BulkItem.objects.create(action=stored, position=0, order_id=order.pk, state=state, result=result)
 
 
+def under_way() -> None:
+    """Orders with the widest words for where they stand, at which step, and when they were placed."""
+    workflow = registry.newest_workflows()["fulfil-order"]
+    awaits = {"awaits": {"kind": "decision", "choices": ["accept"]}, "awaits_until": ahead(3_550)}
+    for steps in (
+        {"reserve-stock": {"state": "awaiting", **awaits}},
+        {"reserve-stock": "completed", "authorise-payment": "running"},
+    ):
+        order = make_order(
+            steps, workflow=workflow, process_state="processing", locked_by="", complete_by=ahead(3_600)
+        )
+        make_purchase(order.pk, placed_at=ago(90 * 86_400))
+
+
 def fill_lists() -> None:
     """Every kind of row that the lists can have."""
     owner, _ = User.objects.get_or_create(username=GRACE, email=GRACE)
     failed(priority=9, failure_count=12)
+    under_way()
     requested(failed(), "waiting", action="running")
     requested(failed(), "waiting")
     answer = "the carrier has refused it again: destination_unserved"
