@@ -37,7 +37,7 @@ TABLE = ROOT / "reports" / "flaky.txt"
 TIMES = 10
 LONGEST = 600.0
 """Seconds after which no repetition begins. Each failed test has an equal share of them, and runs once at least."""
-MOST = 20
+MOST = 10
 """More failures than this are not chance."""
 OWN_SERVER = [sys.executable, "-m", "sasweb.embedded_postgres", "--"]
 VARIABLE = re.compile("[A-Z_]+=")
