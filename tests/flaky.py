@@ -22,12 +22,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO
+from typing import IO, NamedTuple
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -47,10 +48,16 @@ STARTING, STOPPING = 180.0, 60.0
 
 Failures = dict[str, list[str]]
 """The reasons for each test's failures, by the test's id."""
-Runs = dict[str, int]
-"""How often each test ran, by the test's id."""
 Family = list[str]
 """Variables of the environment, and pytest's arguments."""
+
+
+class Outcome(NamedTuple):
+    """Of a run of pytest: its exit status, the failures, and how often each test ran, by the test's id."""
+
+    status: int
+    failures: Failures
+    runs: Mapping[str, int]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -59,9 +66,9 @@ def main(arguments: Sequence[str]) -> int:
         print(TABLE.read_text() if TABLE.exists() else "No test failed beside the others.")
         return 0
     families = [list(family) for is_plus, family in groupby(arguments, "+".__eq__) if not is_plus] or [[]]
-    results = run_side_by_side(families)
-    status = max(status for status, _, _ in results)
-    count = sum(len(failures) for _, failures, _ in results)
+    outcomes = run_side_by_side(families)
+    status = max(outcome.status for outcome in outcomes)
+    count = sum(len(outcome.failures) for outcome in outcomes)
     if status != pytest.ExitCode.TESTS_FAILED:
         return status
     if count > MOST:
@@ -72,13 +79,13 @@ def main(arguments: Sequence[str]) -> int:
         for family in families:
             stack.enter_context(load(family))
         return max(
-            run_again(failures, seconds=LONGEST / count, variables=variables_of(family))
-            for family, (_, failures, _) in zip(families, results, strict=True)
-            if failures
+            run_again(outcome.failures, seconds=LONGEST / count, variables=variables_of(family))
+            for family, outcome in zip(families, outcomes, strict=True)
+            if outcome.failures
         )
 
 
-def run_side_by_side(families: Sequence[Family]) -> list[tuple[int, Failures, Runs]]:
+def run_side_by_side(families: Sequence[Family]) -> list[Outcome]:
     """Runs all families at once.
 
     The first prints as it goes, on the server of DATABASE_URL. Each of the others has a server of its own, since their
@@ -86,10 +93,10 @@ def run_side_by_side(families: Sequence[Family]) -> list[tuple[int, Failures, Ru
     """
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(families)) as pool:
         outputs = [None, *(stack.enter_context(TemporaryFile()) for _ in families[1:])]
-        results = list(pool.map(lambda family, output: run(family, output=output), families, outputs))
+        outcomes = list(pool.map(lambda family, output: run(family, output=output), families, outputs))
         for output in outputs[1:]:
             _print(output)
-    return results
+    return outcomes
 
 
 def _print(output: IO[bytes] | None) -> None:
@@ -105,15 +112,15 @@ def variables_of(family: Family) -> list[str]:
 
 def run_again(failures: Failures, *, seconds: float, variables: Sequence[str] = ()) -> int:
     """Repeats each failed test, for so many seconds at most, and adds it to the table; returns the exit status."""
-    status, again, runs = run([*variables, *failures, "-n", "0"], repeat=TIMES, seconds=seconds)
-    write_table(failures, again, runs)
-    return status
+    again = run([*variables, *failures, "-n", "0"], repeat=TIMES, seconds=seconds)
+    write_table(failures, again)
+    return again.status
 
 
 def run(
     family: Family, *, repeat: int = 1, seconds: float = LONGEST, output: IO[bytes] | None = None
-) -> tuple[int, Failures, Runs]:
-    """Runs pytest; returns its exit status, the failures, and how often each test ran."""
+) -> Outcome:
+    """Runs pytest."""
     with TemporaryDirectory(prefix="sasweb-failures-") as folder:
         path = Path(folder) / "failures.json"
         marks = {FAILURES_TO: str(path), REPEAT: str(repeat), SHARE: str(seconds)}
@@ -124,7 +131,7 @@ def run(
             env = {**_without_server(), **marks}
             status = subprocess.run(command, env=env, stdout=output, stderr=output, check=False).returncode
         failures, runs = json.loads(path.read_text()) if path.exists() else ({}, {})
-        return status, failures, runs
+        return Outcome(status, failures, runs)
 
 
 @contextlib.contextmanager
@@ -175,10 +182,10 @@ def _pytest(family: Family) -> list[str]:
     return ["env", *variables, sys.executable, "-m", "pytest", "-p", "tests.flaky", *arguments]
 
 
-def write_table(failures: Failures, again: Failures, runs: Runs) -> None:
+def write_table(failures: Failures, again: Outcome) -> None:
     """Adds the failed tests to the table: how often each failed again, and why it failed at first."""
     lines = [
-        f"{len(again.get(test, []))} of {runs.get(test, 0)} more  {test}\n              {reasons[0]}"
+        f"{len(again.failures.get(test, []))} of {again.runs.get(test, 0)} more  {test}\n              {reasons[0]}"
         for test, reasons in failures.items()
     ]
     TABLE.parent.mkdir(exist_ok=True)
@@ -193,11 +200,11 @@ class FailureLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.failures: Failures = {}
-        self.runs: Runs = {}
+        self.runs = Counter[str]()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "setup":
-            self.runs[report.nodeid] = self.runs.get(report.nodeid, 0) + 1
+            self.runs[report.nodeid] += 1
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             reason = crash.message if crash else report.longreprtext
