@@ -14,7 +14,7 @@ from orders.live.held import HeldRequests
 from orders.live.hub import HubConfig
 from orders.live.places import Caps, Room, RoomCaps
 from sasweb.holding import Hold, Outcome, Part, Stream, Wait
-from tests.unit.test_live_hub import ONE, SOON, TWO, Browser, Orders, until_true
+from tests.unit.live_orders import ONE, SOON, TWO, Browser, Orders, until_true
 
 ANSWER: list[dict[str, Any]] = [
     {"type": "http.response.start", "status": 304, "headers": [(b"content-length", b"0")]},
